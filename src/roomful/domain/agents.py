@@ -1,0 +1,75 @@
+"""An agent after configuration: who it is, what it thinks with, what it can do, how far it may go."""
+
+from typing import Literal
+
+from roomful.domain.shape import Frozen, Json, Noun
+from roomful.domain.tools import ToolSpec
+
+Dialect = Literal["composite", "display", "active"]
+Speaks = Literal["tools", "text", "both"]
+OnBusy = Literal["parallel", "queue", "steer"]
+
+
+class ModelRef(Frozen):
+    """`name` is `provider:model`. `api_key` is a reference (`${env.X}`), a sealed secret, or nothing."""
+
+    name: str
+    base_url: str | None = None
+    api_key: str | None = None
+
+    @property
+    def provider(self) -> str:
+        return self.name.partition(":")[0]
+
+    @property
+    def model(self) -> str:
+        return self.name.partition(":")[2]
+
+
+class Limits(Frozen):
+    max_steps: int = 50
+    calls_per_run: int = 50
+    depth: int = 8
+    runs_per_root: int = 32
+    tokens_per_root: int | None = None
+    model_silence_seconds: float = 120
+    run_seconds: float | None = None
+    answer_seconds: float | None = None
+
+
+class McpServer(Frozen):
+    name: str
+    url: str | None = None
+    command: tuple[str, ...] = ()
+    transport: Literal["http", "stdio"] = "http"
+    allowed_tools: tuple[str, ...] | None = None
+    headers: dict[str, str] = {}
+    visibility: dict[str, str] = {}
+    """By tool name; `*` is the server's default."""
+    approval: dict[str, Json] = {}
+
+
+class AgentSpec(Frozen):
+    id: str
+    name: str
+    model: ModelRef
+    instructions: str
+    dialect: Dialect
+    tools: tuple[ToolSpec, ...]
+    """The author's and the built-in ones together."""
+    mcp_servers: tuple[McpServer, ...] = ()
+    speaks: Speaks = "tools"
+    on_busy: OnBusy = "parallel"
+    show_reasoning: bool = False
+    limits: Limits = Limits()
+
+
+class Agent(Noun):
+    """The stored configuration, as it was given, and whose it is."""
+
+    id: str
+    name: str
+    owner_id: str
+    config: dict[str, Json]
+    created_at: str
+    updated_at: str

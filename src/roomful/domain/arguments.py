@@ -1,0 +1,85 @@
+"""A call's arguments as they grow: what is complete, and how far the value now being written has come.
+
+Nothing is ever taken back, so a mark is two numbers, and the arguments as they stood at any mark can be
+built later, only if somebody asks.
+"""
+
+from typing import Literal, TypeAlias, cast
+
+from roomful.domain.shape import Json
+
+Op: TypeAlias = tuple[Literal["append", "set"], str, Json]
+"""`append` adds characters to the string at a JSON pointer, making it if need be; `set` puts a value."""
+
+
+def pointer(key: str) -> str:
+    return "/" + key.replace("~", "~0").replace("/", "~1")
+
+
+def unpointer(path: str) -> list[str]:
+    return [step.replace("~1", "/").replace("~0", "~") for step in path.split("/")[1:]]
+
+
+class Arguments:
+    __slots__ = ("_key", "_length", "_pairs", "_pieces")
+
+    def __init__(self) -> None:
+        self._pairs: list[tuple[str, Json]] = []
+        self._key: str | None = None
+        self._pieces: list[str] = []
+        self._length = 0
+
+    def begin_text(self, key: str) -> None:
+        self._key, self._pieces, self._length = key, [], 0
+
+    def append(self, text: str) -> None:
+        self._pieces.append(text)
+        self._length += len(text)
+
+    def end_text(self) -> None:
+        assert self._key is not None
+        self._pairs.append((self._key, "".join(self._pieces)))
+        self._key, self._pieces, self._length = None, [], 0
+
+    def put(self, key: str, value: Json) -> None:
+        self._pairs.append((key, value))
+
+    def mark(self) -> tuple[int, int]:
+        """Where the arguments stand now. The length is -1 when no text is being written."""
+        return len(self._pairs), self._length if self._key is not None else -1
+
+    def at(self, mark: tuple[int, int]) -> dict[str, Json]:
+        """The arguments as they stood at a mark."""
+        complete, length = mark
+        args = dict(self._pairs[:complete])
+        if length >= 0:
+            if complete < len(self._pairs):
+                key, value = self._pairs[complete]
+            else:
+                assert self._key is not None
+                key, value = self._key, "".join(self._pieces)
+            args[key] = value[:length]
+        return args
+
+
+def apply_ops(args: Json, ops: list[Op]) -> Json:
+    """The same growth on plain values, for a reader who has only the operations."""
+    for kind, path, value in ops:
+        args = _grown(args, unpointer(path), kind, value)
+    return args
+
+
+def _grown(target: Json, path: list[str], kind: str, value: Json) -> Json:
+    if not path:
+        return value if kind == "set" else (target or "") + value
+    step, rest = path[0], path[1:]
+    if isinstance(target, list):
+        items = cast("list[Json]", target)
+        at = int(step)
+        if at == len(items):
+            items.append(None)
+        items[at] = _grown(items[at], rest, kind, value)
+        return items
+    fields = cast("dict[str, Json]", target if isinstance(target, dict) else {})
+    fields[step] = _grown(fields.get(step), rest, kind, value)
+    return fields

@@ -1,0 +1,214 @@
+"""What can be written. A commit is a list of these, all of them or none; the store does the rest."""
+
+from typing import Literal, TypeAlias
+
+from roomful.domain.agents import Agent
+from roomful.domain.entities import Entity, Token
+from roomful.domain.messages import Message
+from roomful.domain.runs import Call, Lease, Run, Step
+from roomful.domain.shape import Frozen
+from roomful.domain.spaces import Role, Space
+
+
+class AddEntity(Frozen):
+    """Conflict when the id is taken."""
+
+    entity: Entity
+
+
+class EraseEntity(Frozen):
+    """The name and every text of this entity go; its messages keep their places; its tokens end."""
+
+    entity_id: str
+    at: str
+
+
+class AddToken(Frozen):
+    token: Token
+    digest: bytes
+
+
+class RevokeTokens(Frozen):
+    """One token of an entity, or all of them."""
+
+    entity_id: str
+    token_id: str | None = None
+
+
+class PutAgent(Frozen):
+    agent: Agent
+    only_new: bool = False
+
+
+class RemoveAgent(Frozen):
+    agent_id: str
+
+
+class AddSpace(Frozen):
+    space: Space
+
+
+class SaveSpace(Frozen):
+    space: Space
+
+
+class RemoveSpace(Frozen):
+    """The space with its members and messages."""
+
+    space_id: str
+
+
+class PutMember(Frozen):
+    space_id: str
+    entity_id: str
+    role: Role
+
+
+class RemoveMember(Frozen):
+    """NotFound when there is no such member."""
+
+    space_id: str
+    entity_id: str
+
+
+class MarkRead(Frozen):
+    """Never moves backwards."""
+
+    space_id: str
+    entity_id: str
+    seq: int
+
+
+class AddMessage(Frozen):
+    """Gives the message the space's next `seq` and answers with it. NotFound when the space is gone."""
+
+    message: Message
+
+
+class SaveMessage(Frozen):
+    """The whole message as it stands now. Its `seq` never changes, and a part that a person has answered
+    (`answered_by` is set in the stored one) is not overwritten by one that does not know of the answer."""
+
+    message: Message
+
+
+class AddRun(Frozen):
+    """With a lease the run is driven by its maker; without one it waits for a worker to claim it."""
+
+    run: Run
+    lease: Lease | None = None
+
+
+class SaveRun(Frozen):
+    run: Run
+
+
+class ClaimRun(Frozen):
+    """Takes an unowned run, or one whose owner's lease ended, and answers with the new Lease, or None."""
+
+    run_id: str
+    owner: str
+    now: float
+
+
+class Guard(Frozen):
+    """Everything in this commit is refused with LeaseLost unless the lease is still the newest."""
+
+    lease: Lease
+
+
+class TakeOver(Frozen):
+    """Takes the run whoever drives it, who can write no more from then on, and answers with the new Lease."""
+
+    run_id: str
+    owner: str
+
+
+class Release(Frozen):
+    """The run is nobody's until it is claimed again."""
+
+    run_id: str
+
+
+class SaveCalls(Frozen):
+    calls: tuple[Call, ...]
+
+
+class SaveStep(Frozen):
+    step: Step
+
+
+class KeepAlive(Frozen):
+    """This worker lives until then."""
+
+    worker: str
+    until: float
+
+
+class EndLeases(Frozen):
+    """Every worker but this one is gone: their runs are free at once."""
+
+    but: str
+
+
+class Recall(Frozen):
+    """The answer to a request with this key. Conflict when the key is known already."""
+
+    owner: str
+    key: str
+    digest: bytes
+    status: int
+    answer: bytes
+
+
+class ExpectStatus(Frozen):
+    """Conflict unless the run is in one of these states: the compare of compare-and-set."""
+
+    run_id: str
+    statuses: tuple[Literal["queued", "running", "waiting_tool", "waiting_reply"], ...]
+
+
+class Unblock(Frozen):
+    """Recounts what a waiting run still waits for: its `pending_tool_calls` lose every call that no longer
+    blocks (status waiting and `told` unset). When none is left the run becomes queued and unowned. Answers
+    with the run as it is then, or None when it was not waiting."""
+
+    run_id: str
+
+
+class ExpectCall(Frozen):
+    """Conflict, with the call as outcome, unless the call still waits."""
+
+    call_id: str
+
+
+Change: TypeAlias = (
+    AddEntity
+    | EraseEntity
+    | AddToken
+    | RevokeTokens
+    | PutAgent
+    | RemoveAgent
+    | AddSpace
+    | SaveSpace
+    | RemoveSpace
+    | PutMember
+    | RemoveMember
+    | MarkRead
+    | AddMessage
+    | SaveMessage
+    | AddRun
+    | SaveRun
+    | ClaimRun
+    | Guard
+    | TakeOver
+    | Release
+    | SaveCalls
+    | SaveStep
+    | KeepAlive
+    | EndLeases
+    | Recall
+    | ExpectStatus
+    | Unblock
+    | ExpectCall
+)

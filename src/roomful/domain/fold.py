@@ -1,0 +1,273 @@
+"""The fold: a space as a reader has it, made of a snapshot and the events since. Applying an event twice
+changes nothing that applying it once did not. The gateway, the Python client and the page fold alike."""
+
+from typing import assert_never, cast
+
+import msgspec
+
+from roomful.domain.arguments import Op, apply_ops, unpointer
+from roomful.domain.events import (
+    AgentActive,
+    AgentInactive,
+    CallCompleted,
+    CallFailed,
+    CallInput,
+    CallReady,
+    CallStarted,
+    MemberJoined,
+    MemberLeft,
+    MessageChanged,
+    PartReset,
+    ReadUpTo,
+    RunChanged,
+    SpaceEvent,
+    TextDelta,
+    TextEnded,
+    TextStarted,
+)
+from roomful.domain.messages import Message, Part, PartStatus, ReasoningPart, TextPart, ToolCallPart
+from roomful.domain.runs import ENDED
+from roomful.domain.shape import UNSET, Json
+from roomful.domain.spaces import Member
+
+
+class _Growing:
+    """A part that still streams: its characters are kept in pieces and joined only when somebody looks."""
+
+    __slots__ = ("length", "part", "pieces", "texts")
+
+    def __init__(self, part: Part) -> None:
+        self.part = part
+        self.pieces: list[str] = []
+        self.length = 0
+        self.texts: dict[str, list[str]] = {}
+
+    def add_text(self, event: TextDelta) -> None:
+        new = event.delta[self.length - event.offset :] if event.offset < self.length else event.delta
+        self.pieces.append(new)
+        self.length += len(new)
+
+    def add_input(self, ops: list[Op], whole: Json) -> None:
+        assert isinstance(self.part, ToolCallPart)
+        if whole is not None:
+            self.part.args = whole
+            return
+        for op in ops:
+            kind, path, value = op
+            keys = unpointer(path)
+            if kind == "append" and len(keys) == 1:
+                self.texts.setdefault(keys[0], []).append(value)
+            else:
+                self.part.args = apply_ops(self.part.args, [op])
+
+    def settle(self) -> Part:
+        part = self.part
+        if isinstance(part, ToolCallPart):
+            if self.texts:
+                args = dict(cast("dict[str, Json]", part.args))
+                for key, pieces in self.texts.items():
+                    args[key] = args.get(key, "") + "".join(pieces)
+                part.args, self.texts = args, {}
+        elif self.pieces:
+            part.text += "".join(self.pieces)
+            self.pieces = []
+        return part
+
+
+class SpaceView:
+    """One space as its readers see it. `open_only` keeps what still grows and forgets the rest."""
+
+    def __init__(self, *, open_only: bool = False) -> None:
+        self._messages: dict[str, Message] = {}
+        self._growing: dict[str, _Growing] = {}
+        self._open_only = open_only
+        self.members: dict[str, Member] = {}
+        self.runs: dict[str, RunChanged] = {}
+        self.active: dict[str, str] = {}
+
+    def load(self, messages: list[Message], members: list[Member], runs: list[RunChanged]) -> None:
+        for message in messages:
+            self.adopt(message)
+        self.members = {member.entity_id: member for member in members}
+        self.runs = {run.run_id: run for run in runs}
+
+    def adopt(self, message: Message) -> None:
+        """Takes up a message as it stands, to let it grow here."""
+        self._messages[message.id] = message
+        for part in message.parts:
+            if part.status == "streaming":
+                self._grow(part)
+
+    def forget(self, message_id: str) -> None:
+        if (message := self._messages.pop(message_id, None)) is not None:
+            for part in message.parts:
+                self._growing.pop(_key(part), None)
+
+    def messages(self) -> list[Message]:
+        """Every message by its place, with all that was written so far."""
+        for growing in self._growing.values():
+            growing.settle()
+        return sorted(self._messages.values(), key=lambda message: message.seq)
+
+    def message(self, message_id: str) -> Message | None:
+        message = self._messages.get(message_id)
+        if message is not None:
+            for part in message.parts:
+                if (growing := self._growing.get(_key(part))) is not None:
+                    growing.settle()
+        return message
+
+    def apply(self, event: SpaceEvent) -> None:
+        match event:
+            case TextDelta():
+                if (growing := self._growing.get(event.part_id)) is not None:
+                    growing.add_text(event)
+            case CallInput():
+                if (growing := self._growing.get(event.tool_call_id)) is not None:
+                    growing.add_input(event.ops, None)
+            case TextStarted() | CallStarted():
+                self._start(event)
+            case TextEnded():
+                self._end_text(event)
+            case CallReady() | CallCompleted() | CallFailed():
+                self._settle_call(event)
+            case PartReset():
+                self._reset(event.part_id)
+            case MessageChanged():
+                self._put_message(event.message)
+            case RunChanged():
+                self._run_changed(event)
+            case MemberJoined():
+                self.members[event.member.entity_id] = event.member
+            case MemberLeft():
+                self.members.pop(event.member.entity_id, None)
+            case AgentActive():
+                self.active[event.run_id] = event.entity_id
+            case AgentInactive():
+                self.active.pop(event.run_id, None)
+            case ReadUpTo():
+                pass
+            case _:
+                assert_never(event)
+
+    def _start(self, event: TextStarted | CallStarted) -> None:
+        message = self._messages.get(event.message_id)
+        if message is None:
+            message = Message(
+                id=event.message_id,
+                space_id=event.space_id,
+                entity_id=event.entity_id,
+                run_id=event.run_id,
+                seq=event.seq,
+                status="open",
+                role="assistant",
+                parts=[],
+                created_at=event.created_at,
+                updated_at=event.created_at,
+            )
+            self._messages[message.id] = message
+        if any(part.id == event.part_id for part in message.parts):
+            return
+        part = _new_part(event)
+        message.parts.append(part)
+        self._grow(part)
+
+    def _grow(self, part: Part) -> None:
+        growing = _Growing(part)
+        if not isinstance(part, ToolCallPart):
+            growing.length = len(part.text)
+        self._growing[_key(part)] = growing
+
+    def _end_text(self, event: TextEnded) -> None:
+        if (growing := self._growing.pop(event.part_id, None)) is not None:
+            growing.settle().status = "complete"
+
+    def _settle_call(self, event: CallReady | CallCompleted | CallFailed) -> None:
+        self._growing.pop(event.tool_call_id, None)
+        message = self._messages.get(event.message_id)
+        if message is None:
+            return
+        for index, part in enumerate(message.parts):
+            if part.id == event.part_id and isinstance(part, ToolCallPart):
+                message.parts[index] = settled_part(part, event)
+
+    def _reset(self, part_id: str) -> None:
+        for message in self._messages.values():
+            for index, part in enumerate(message.parts):
+                if part.id == part_id:
+                    self._growing.pop(_key(part), None)
+                    message.parts[index] = emptied = empty_part(part)
+                    self._grow(emptied)
+
+    def _put_message(self, changed: Message) -> None:
+        for part in changed.parts:
+            self._growing.pop(_key(part), None)
+        known = self._messages.get(changed.id)
+        if self._open_only and (known is None or changed.status == "final"):
+            self._messages.pop(changed.id, None)
+            return
+        merged = msgspec.structs.replace(changed, parts=merge_parts(known.parts if known else [], changed))
+        self._messages[changed.id] = merged
+        for part in merged.parts:
+            if part.status == "streaming":
+                self._grow(part)
+
+    def _run_changed(self, event: RunChanged) -> None:
+        if event.status in ENDED:
+            self.runs.pop(event.run_id, None)
+        else:
+            self.runs[event.run_id] = event
+
+
+def _key(part: Part) -> str:
+    """Text deltas name the part, argument deltas the call."""
+    return part.tool_call_id if isinstance(part, ToolCallPart) else part.id
+
+
+def _new_part(event: TextStarted | CallStarted) -> Part:
+    if isinstance(event, CallStarted):
+        return ToolCallPart(
+            id=event.part_id,
+            tool_call_id=event.tool_call_id,
+            tool_name=event.tool_name,
+            args={} if event.shows_args else UNSET,
+            result=None if event.shows_result else UNSET,
+            status="streaming",
+            custom_ui=event.custom_ui,
+            run_id=event.run_id,
+            target_entity_id=event.target_entity_id,
+        )
+    if event.reasoning:
+        return ReasoningPart(id=event.part_id, text="", status="streaming")
+    return TextPart(id=event.part_id, text="", status="streaming", tool_call_id=event.tool_call_id)
+
+
+def empty_part(part: Part) -> Part:
+    if isinstance(part, ToolCallPart):
+        args: Json = UNSET if part.args is UNSET else {}
+        return msgspec.structs.replace(part, args=args, status="streaming")
+    return msgspec.structs.replace(part, text="", status="streaming")
+
+
+def settled_part(part: ToolCallPart, event: CallReady | CallCompleted | CallFailed) -> ToolCallPart:
+    """The part after its call became ready, completed or failed."""
+    status: PartStatus
+    more: dict[str, Json] = {}
+    match event:
+        case CallReady():
+            status = "ready"
+        case CallCompleted():
+            status, more["result"] = "complete", event.output
+        case CallFailed():
+            status, more["error"] = "error", event.error
+    args = event.args if event.args is not UNSET else part.args
+    return msgspec.structs.replace(part, status=status, args=args, **more)
+
+
+def merge_parts(known: list[Part], changed: Message) -> list[Part]:
+    """Parts with a known id replace the old ones, new ones come behind; a deleted message has none."""
+    if changed.deleted:
+        return []
+    fresh = {part.id: part for part in changed.parts}
+    merged = [fresh.pop(part.id, part) for part in known]
+    return merged + list(fresh.values())

@@ -1,0 +1,86 @@
+"""What a space holds: messages made of parts."""
+
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from roomful.domain.shape import UNSET, Json, Noun, Unset
+
+PartStatus = Literal["streaming", "ready", "running", "waiting", "complete", "error", "canceled", "unknown"]
+UNSETTLED: frozenset[PartStatus] = frozenset({"streaming", "ready", "running"})
+MessageStatus = Literal["open", "final"]
+
+
+class TextPart(Noun, tag_field="type", tag="text"):
+    id: str
+    text: str
+    status: PartStatus = "complete"
+    tool_call_id: str | Unset = UNSET
+
+
+class ReasoningPart(Noun, tag_field="type", tag="reasoning"):
+    id: str
+    text: str
+    status: PartStatus = "complete"
+
+
+class ToolCallPart(Noun, tag_field="type", tag="tool_call"):
+    """A tool call as this space may see it: what its visibility hides is unset, not null."""
+
+    id: str
+    tool_call_id: str
+    tool_name: str
+    run_id: str
+    status: PartStatus
+    args: Json | Unset = UNSET
+    result: Json | Unset = UNSET
+    error: str | Unset = UNSET
+    custom_ui: str | Unset = msgspec.field(default=UNSET, name="customUI")
+    target_entity_id: str | Unset = UNSET
+    answered_by: str | Unset = UNSET
+    answered_at: str | Unset = UNSET
+
+
+Part: TypeAlias = TextPart | ReasoningPart | ToolCallPart
+
+
+class Message(Noun):
+    id: str
+    space_id: str
+    entity_id: str
+    seq: int
+    status: MessageStatus
+    role: Literal["user", "assistant"]
+    parts: list[Part]
+    created_at: str
+    updated_at: str
+    run_id: str | Unset = UNSET
+    mentions: list[str] = []
+    reply_to: str | Unset = UNSET
+    attachments: list[str] = []
+    client_message_id: str | Unset = UNSET
+    deleted: bool | Unset = UNSET
+
+    @property
+    def text(self) -> str:
+        """The words alone, without tool parts."""
+        return "\n".join(part.text for part in self.parts if isinstance(part, TextPart))
+
+
+def part_for_one(part: Part) -> str | None:
+    """The only member who may see this part, or None when the whole space may."""
+    if isinstance(part, ToolCallPart) and part.target_entity_id is not UNSET:
+        return part.target_entity_id
+    return None
+
+
+def is_private(message: Message) -> bool:
+    return any(part_for_one(part) for part in message.parts)
+
+
+def as_seen_by(message: Message, entity_id: str | None) -> Message:
+    """The message without the parts that are meant for somebody else."""
+    if not is_private(message):
+        return message
+    seen = [part for part in message.parts if part_for_one(part) in (None, entity_id)]
+    return msgspec.structs.replace(message, parts=seen)

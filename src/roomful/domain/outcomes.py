@@ -1,0 +1,24 @@
+"""What becomes of a call when it is executed."""
+
+from typing import Literal, TypeAlias
+
+from roomful.domain.shape import UNSET, Frozen, Json, Unset
+
+
+class Done(Frozen, tag_field="type", tag="done"):
+    value: Json
+    told: Json | Unset = UNSET
+    """What the model is told when it differs from what the part holds."""
+
+
+class Failed(Frozen, tag_field="type", tag="failed"):
+    error: str
+
+
+class Waiting(Frozen, tag_field="type", tag="waiting"):
+    """Nothing is held in memory: whatever `on` names settles the call later."""
+
+    on: Literal["answer", "callback", "reply", "child_run"]
+
+
+Outcome: TypeAlias = Done | Failed | Waiting

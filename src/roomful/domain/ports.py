@@ -1,0 +1,279 @@
+"""What the thinking rooms ask of the outside. Each port is small and says what it promises."""
+
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from typing import Any, Protocol, TypeVar
+
+import msgspec
+
+from roomful.domain.agents import Agent, ModelRef
+from roomful.domain.changes import Change
+from roomful.domain.deltas import ModelDelta, ModelRequest
+from roomful.domain.entities import Entity, Principal, Token
+from roomful.domain.errors import RoomfulError
+from roomful.domain.events import Announcement, CutReason, Position
+from roomful.domain.messages import Message
+from roomful.domain.outcomes import Outcome
+from roomful.domain.runs import Call, Run, RunStatus, Step
+from roomful.domain.spaces import Member, MySpace, Role, Space
+from roomful.domain.tools import ToolSpec
+
+T = TypeVar("T")
+
+
+class Clock(Protocol):
+    def now(self) -> float:
+        """Seconds since 1970, UTC."""
+        ...
+
+    def iso(self) -> str:
+        """The same as ISO 8601 with milliseconds and Z."""
+        ...
+
+
+class Ids(Protocol):
+    def new(self, prefix: str) -> str:
+        """`prefix_` and 128 random bits; never the same twice."""
+        ...
+
+    def secret(self) -> str: ...
+
+
+class StoredMessage(msgspec.Struct, frozen=True):
+    """A message as stored: its JSON ready to be sent, and what a reader needs to know without parsing it."""
+
+    id: str
+    seq: int
+    is_open: bool
+    is_private: bool
+    body: bytes
+
+
+class KnownAnswer(msgspec.Struct, frozen=True):
+    digest: bytes
+    status: int
+    answer: bytes
+
+
+class Store(Protocol):
+    """The record.
+
+    A commit is synced to disk before it answers. Commits of one store take effect, and call `then`, in the
+    order they were handed in; `then` runs on the event loop before anything later can be read, so what is
+    announced in it is never behind what a reader finds. A commit that fails changes nothing and does not
+    call `then`. Errors: Conflict, NotFound, LeaseLost, Unavailable (disk full, locked, gone: nothing was
+    written, try again).
+    """
+
+    def commit(
+        self, changes: Sequence[Change], then: Callable[[list[Any]], None] | None = None
+    ) -> Awaitable[list[Any]]:
+        """Answers one result per change; None for most."""
+        ...
+
+    async def history(
+        self,
+        space_id: str,
+        *,
+        before: int | None = None,
+        after: int | None = None,
+        limit: int = 50,
+        query: str | None = None,
+        at: Callable[[], T],
+    ) -> tuple[list[StoredMessage], bool, T]:
+        """A page by ascending `seq` (the last ones before `before`, or the first after `after`), whether
+        there is more, and the result of `at`, called at the moment when exactly the commits that the page
+        reflects have been announced."""
+        ...
+
+    async def message(self, space_id: str, message_id: str) -> Message | None: ...
+    async def principal(self, digest: bytes) -> Principal | None: ...
+    async def entity(self, entity_id: str) -> Entity | None: ...
+    async def entities(self) -> list[Entity]: ...
+    async def tokens(self, entity_id: str) -> list[Token]: ...
+    async def agent(self, agent_id: str) -> Agent | None: ...
+    async def agents(self) -> list[Agent]: ...
+    async def space(self, space_id: str) -> Space | None: ...
+    async def all_spaces(self) -> list[Space]: ...
+    async def my_spaces(self, entity_id: str) -> list[MySpace]: ...
+    async def role(self, space_id: str, entity_id: str) -> Role | None: ...
+    async def members(self, space_id: str) -> list[Member]: ...
+    async def run(self, run_id: str) -> Run | None: ...
+    async def runs(
+        self,
+        *,
+        agent_id: str | None = None,
+        space_id: str | None = None,
+        statuses: Sequence[RunStatus] = (),
+        limit: int = 100,
+    ) -> list[Run]:
+        """Newest first."""
+        ...
+
+    async def calls(self, run_id: str) -> list[Call]:
+        """In the order in which the model made them."""
+        ...
+
+    async def call(self, call_id: str) -> Call | None: ...
+    async def steps(self, run_id: str) -> list[Step]: ...
+    async def open_messages(self, run_id: str) -> list[Message]: ...
+    async def unowned_runs(self, now: float) -> list[str]:
+        """Queued or running, and nobody's, or the owner's lease has ended."""
+        ...
+
+    async def known_answer(self, owner: str, key: str) -> KnownAnswer | None: ...
+    async def get_meta(self, key: str) -> str | None: ...
+    async def set_meta(self, key: str, value: str) -> None:
+        """Only if the key is not there yet."""
+        ...
+
+    async def close(self) -> None: ...
+
+
+class Entry(msgspec.Struct, frozen=True):
+    offset: int
+    announcement: Announcement
+
+
+class Subscription(Protocol):
+    """One reader of one channel, from a position on. No queue: a place in the channel's log."""
+
+    cut: CutReason | None
+    on_cut: Callable[[], None] | None
+    """Called when a reader is cut while it may be stuck in a write."""
+
+    def take(self) -> list[Entry]:
+        """What came since the last call; empty when there is nothing."""
+        ...
+
+    async def wait(self, seconds: float) -> bool:
+        """True when there is something to take or the subscription was cut, False when time is up."""
+        ...
+
+    def close(self, reason: CutReason = "closed") -> None: ...
+
+
+class Bus(Protocol):
+    """Carries announcements to readers.
+
+    Order: one channel's entries reach every reader in the order of `publish`. Loss: a reader that falls
+    more than a bound behind is cut with `slow` and resumes by its position; nobody else waits for it. The
+    log keeps a bounded window. `publish` returns at once.
+    """
+
+    def publish(self, channel: str, announcements: Sequence[Announcement]) -> None: ...
+    def position(self, channel: str) -> Position:
+        """The place behind the newest entry."""
+        ...
+
+    def subscribe(self, channel: str, after: Position) -> Subscription | None:
+        """None when the position is unknown or no longer in the window: use a snapshot."""
+        ...
+
+    def relay(self, source: str, target: str) -> None:
+        """From now on everything on `source` is on `target` too."""
+        ...
+
+    def end_relay(self, source: str, target: str) -> None: ...
+    def close(self, reason: CutReason) -> None:
+        """Ends every subscription."""
+        ...
+
+    def is_followed(self, channel: str) -> bool:
+        """Whether anybody subscribed to the channel lately: if not, publishing to it can be left out."""
+        ...
+
+
+class Model(Protocol):
+    def stream(self, request: ModelRequest) -> AsyncGenerator[Sequence[ModelDelta], None]:
+        """Deltas in batches, a batch being what arrived together. Closing the iterator ends the request.
+        Raises ModelFailed."""
+        ...
+
+
+class Models(Protocol):
+    def find(self, ref: ModelRef) -> Model:
+        """Raises Invalid when no such provider can be had."""
+        ...
+
+
+class CallContext(msgspec.Struct, frozen=True):
+    """All that an executor may know of the call it executes."""
+
+    call: Call
+    spec: ToolSpec
+    run: Run
+    agent_id: str
+    args: Mapping[str, Any]
+
+
+class Executor(Protocol):
+    has_effects: bool
+    """Whether it reaches outside: then an intent is stored before, and it is never silently repeated."""
+
+    def can(self, spec: ToolSpec) -> bool:
+        """Whether it can execute this tool; if not, the model is not offered it."""
+        ...
+
+    async def execute(self, context: CallContext) -> Outcome:
+        """Never raises for what a tool or its author can do wrong: that is Failed."""
+        ...
+
+
+class Sealer(Protocol):
+    """Keeps an author's literal secret unreadable in the store."""
+
+    def seal(self, secret: str) -> str: ...
+    def open(self, sealed: str) -> str: ...
+
+
+class EgressRefused(RoomfulError):
+    """The request was never sent: its URL, port, address, method or headers are not allowed."""
+
+    code = "forbidden"
+
+
+class EgressFailed(RoomfulError):
+    """The request was sent, or tried, and no usable answer came."""
+
+    code = "unavailable"
+
+
+class OutboundRequest(msgspec.Struct, frozen=True):
+    method: str
+    url: str
+    headers: Mapping[str, str] = {}
+    body: bytes | None = None
+    timeout: float | None = 30.0
+    """Seconds for everything together; None bounds only the silence between two bytes."""
+    redirects: int = 0
+    """How many to follow; each is judged like a first URL, and takes no secret to another origin."""
+
+
+class OutboundResponse(msgspec.Struct, frozen=True):
+    status: int
+    headers: Mapping[str, str]
+    """Names in lower case; of a repeated header the values joined by a comma."""
+    body: bytes
+    """Decompressed."""
+
+
+class OutboundStream(Protocol):
+    status: int
+    headers: Mapping[str, str]
+
+    def chunks(self) -> AsyncIterator[bytes]:
+        """The body as it arrives, decompressed. Raises EgressFailed."""
+        ...
+
+
+class Egress(Protocol):
+    """The only way out for tools.
+
+    A host is resolved once and the connection goes to an address that was judged; private ones are reached
+    only where the operator allowed `host:port`. Answers are bounded in size and time, cookies are not kept.
+    Raises EgressRefused and EgressFailed, whose sentences a model may read.
+    """
+
+    async def send(self, request: OutboundRequest) -> OutboundResponse: ...
+    def stream(self, request: OutboundRequest) -> AbstractAsyncContextManager[OutboundStream]: ...

@@ -1,0 +1,120 @@
+"""A run: one agent at work, from its trigger to its end, whatever spaces it shows itself in."""
+
+from typing import Literal
+
+from roomful.domain.shape import UNSET, Frozen, Json, Noun, Unset
+from roomful.domain.tools import Visibility
+
+RunStatus = Literal["queued", "running", "waiting_tool", "waiting_reply", "completed", "failed", "canceled"]
+ENDED: frozenset[RunStatus] = frozenset({"completed", "failed", "canceled"})
+ACTIVE: tuple[RunStatus, ...] = ("queued", "running", "waiting_tool", "waiting_reply")
+WAITING: frozenset[RunStatus] = frozenset({"waiting_tool", "waiting_reply"})
+TriggerType = Literal["message", "mention", "plan", "service", "call", "answer", "handoff"]
+CallStatus = Literal["ready", "running", "waiting", "complete", "error", "canceled", "unknown"]
+SETTLED: frozenset[CallStatus] = frozenset({"complete", "error", "canceled", "unknown"})
+
+
+class Trigger(Noun):
+    type: TriggerType
+    space_id: str | Unset = UNSET
+    message_id: str | Unset = UNSET
+    entity_id: str | Unset = UNSET
+    payload: Json | Unset = UNSET
+
+
+class RunError(Noun):
+    code: str
+    message: str
+
+
+class Usage(Frozen):
+    input_tokens: int = 0
+    output_tokens: int = 0
+
+    def plus(self, other: "Usage") -> "Usage":
+        return Usage(
+            input_tokens=self.input_tokens + other.input_tokens,
+            output_tokens=self.output_tokens + other.output_tokens,
+        )
+
+
+class PendingCall(Noun):
+    """A call that waits, as the asker may see it."""
+
+    tool_call_id: str
+    tool_name: str
+    args: Json | Unset = UNSET
+    space_ids: list[str] = []
+
+
+class Run(Noun):
+    id: str
+    agent_id: str
+    status: RunStatus
+    trigger: Trigger
+    root_run_id: str
+    created_at: str
+    parent_call_id: str | Unset = UNSET
+    active_space_id: str | Unset = UNSET
+    pending_tool_calls: list[PendingCall] = []
+    error: RunError | Unset = UNSET
+    usage: Usage | Unset = UNSET
+    ended_at: str | Unset = UNSET
+    shown_in: list[str] = []
+    """Every space that knows of this run: its trigger space and those where it opened a message."""
+
+    @property
+    def ended(self) -> bool:
+        return self.status in ENDED
+
+
+class Lease(Noun):
+    """The right to write for a run. Every claim raises the fence; a write with an older one is refused."""
+
+    run_id: str
+    owner: str
+    fence: int
+
+
+class Place(Noun):
+    """Where a call shows itself. Decided when the call opens; does not change afterwards."""
+
+    space_id: str
+    message_id: str
+    part_id: str
+
+
+class Call(Noun):
+    """One tool call, whole: what the model said, what became of it. Spaces see parts, never this."""
+
+    id: str
+    run_id: str
+    step: int
+    index: int
+    tool_name: str
+    args: Json
+    status: CallStatus
+    provider_id: str = ""
+    raw_args: str | Unset = UNSET
+    result: Json = None
+    told: Json | Unset = UNSET
+    """What the model was told, where it differs from the result."""
+    error: str | Unset = UNSET
+    visibility: Visibility = Visibility.HIDDEN
+    active_space_id: str | Unset = UNSET
+    target_entity_id: str | Unset = UNSET
+    space_ids: list[str] = []
+    """Where the call was routed; `places` are the parts that were opened there."""
+    places: list[Place] = []
+    answered_by: str | Unset = UNSET
+    answered_at: str | Unset = UNSET
+    waits_for: Literal["answer", "callback", "reply", "child_run"] | Unset = UNSET
+
+
+class Step(Noun):
+    """One model request of a run and what it said besides its calls. Stored when the step has ended."""
+
+    run_id: str
+    number: int
+    text: str = ""
+    usage: Usage = Usage()

@@ -1,0 +1,39 @@
+"""Where people and agents meet."""
+
+from typing import Literal
+
+from roomful.domain.entities import EntityKind
+from roomful.domain.shape import UNSET, Noun, Unset
+
+Role = Literal["owner", "member", "reader"]
+Wake = Literal["none", "all"]
+Flow = Literal["open", "guarded"]
+
+
+class Space(Noun):
+    id: str
+    name: str
+    created_at: str
+    admin_agent_id: str | Unset = UNSET
+    wake: Wake = "none"
+    flow: Flow = "open"
+
+
+class Member(Noun):
+    entity_id: str
+    name: str
+    kind: EntityKind
+    role: Role
+
+    @property
+    def may_write(self) -> bool:
+        return self.role != "reader"
+
+
+class MySpace(Noun):
+    """A space in somebody's list, with what they have not read yet."""
+
+    space: Space
+    role: Role
+    unread: int
+    last_seq: int

@@ -1,0 +1,82 @@
+"""Events as bytes. Each is encoded once per form, and every reader of that form gets the same bytes."""
+
+import enum
+
+import msgspec
+
+from roomful.domain.events import Announcement, CallCompleted, CallInput, SpaceEvent, TextDelta
+from roomful.domain.shape import Json, encode_json
+
+EVENT_LIMIT = 256 * 1024
+
+
+class Form(enum.IntFlag):
+    """How a reader wants events: arguments as operations, the older event names, several spaces in one."""
+
+    PLAIN = 0
+    OPS = 1
+    V1 = 2
+    MANY = 4
+
+
+def event_name(event: SpaceEvent, form: Form) -> str:
+    if form & Form.V1 and isinstance(event, CallCompleted):
+        return "tool-call.result"
+    return event.type
+
+
+def event_data(event: SpaceEvent, form: Form, space_id: str) -> bytes:
+    if not space_id:
+        data = encode_json(_of_no_space(event, form))
+    else:
+        data = encode_json(_body(event, form))
+        if form & Form.MANY and isinstance(event, CallInput | TextDelta):
+            data = b'{"spaceId":' + encode_json(space_id) + b"," + data[1:]
+    if len(data) > EVENT_LIMIT:
+        data = encode_json({"truncated": True, "spaceId": space_id, "url": _url(event, space_id)})
+    return data
+
+
+def frame(announcement: Announcement, form: Form) -> bytes:
+    """The event and data lines of one SSE frame, without its id and without the closing blank line."""
+    key = (form, announcement.space_id) if form & Form.MANY else form
+    encoded = announcement.encoded.get(key)
+    if encoded is None:
+        event = announcement.event
+        data = event_data(event, form, announcement.space_id)
+        encoded = b"event: " + event_name(event, form).encode() + b"\ndata: " + data + b"\n"
+        announcement.encoded[key] = encoded
+    return encoded
+
+
+def one_frame(name: str, data: bytes, position: str | None = None) -> bytes:
+    head = f"id: {position}\n".encode() if position else b""
+    return head + b"event: " + name.encode() + b"\ndata: " + data + b"\n\n"
+
+
+def _body(event: SpaceEvent, form: Form) -> Json:
+    if not isinstance(event, CallInput):
+        return event
+    if form & Form.OPS or event.so_far is None:
+        return {"toolCallId": event.tool_call_id, "ops": event.ops}
+    return {"toolCallId": event.tool_call_id, "partialArgs": event.so_far.at(event.mark)}
+
+
+def _of_no_space(event: SpaceEvent, form: Form) -> Json:
+    """On a run's own stream: what has no space has no message and no part there either."""
+    return {name: value for name, value in msgspec.to_builtins(_body(event, form)).items() if value != ""}
+
+
+def _url(event: SpaceEvent, space_id: str) -> str:
+    message_id = getattr(event, "message_id", None)
+    if message_id is None and (message := getattr(event, "message", None)) is not None:
+        message_id = message.id
+    if not space_id:
+        return f"/api/runs/{getattr(event, 'run_id', '')}"
+    path = f"/api/spaces/{space_id}/messages"
+    return f"{path}/{message_id}" if message_id else path
+
+
+def problem(title: str, status: int, detail: str, code: str, **more: Json) -> bytes:
+    body = {"type": "about:blank", "title": title, "status": status, "detail": detail, "code": code}
+    return msgspec.json.encode(body | more)
