@@ -1,0 +1,169 @@
+"""The bus of one process: a bounded log per channel, and readers that are no more than a place in it."""
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, Sequence
+from itertools import islice
+
+from roomful.domain.events import Announcement, CallInput, CutReason, Position, TextDelta
+from roomful.domain.ports import Clock, Entry
+from roomful.domain.wire import Form, frame
+
+LAG_EVENTS = 1024
+LAG_BYTES = 1024 * 1024
+WINDOW_EVENTS = 4 * LAG_EVENTS
+WINDOW_BYTES = 4 * LAG_BYTES
+FOLLOWED_SECONDS = 300.0
+
+
+class MemoryBus:
+    """A channel that nobody reads, and nobody asked a position of for five minutes, keeps no log."""
+
+    def __init__(self, clock: Clock, new_epoch: Callable[[], str]) -> None:
+        self._clock = clock
+        self._new_epoch = new_epoch
+        self._channels: dict[str, _Channel] = {}
+
+    def publish(self, channel: str, announcements: Sequence[Announcement]) -> None:
+        if (log := self._channels.get(channel)) is None:
+            return
+        if log.readers or log.relays or self._clock.now() - log.followed_at < FOLLOWED_SECONDS:
+            log.extend(announcements)
+        else:
+            del self._channels[channel]
+
+    def position(self, channel: str) -> Position:
+        log = self._followed(channel)
+        return Position(log.epoch, log.head)
+
+    def subscribe(self, channel: str, after: Position) -> "MemorySubscription | None":
+        log = self._followed(channel)
+        if after.epoch != log.epoch or not log.head - len(log.entries) <= after.offset <= log.head:
+            return None
+        return MemorySubscription(log, after.offset)
+
+    def is_followed(self, channel: str) -> bool:
+        return channel in self._channels
+
+    def relay(self, source: str, target: str) -> None:
+        """From now on everything on `source` is on `target` too."""
+        self._followed(source).relays[target] = self._followed(target)
+
+    def end_relay(self, source: str, target: str) -> None:
+        if (log := self._channels.get(source)) is not None:
+            log.relays.pop(target, None)
+
+    def close(self, reason: CutReason) -> None:
+        """Ends every subscription."""
+        for log in self._channels.values():
+            for reader in list(log.readers):
+                reader.close(reason)
+
+    def _followed(self, channel: str) -> "_Channel":
+        log = self._channels.get(channel)
+        if log is None:
+            log = self._channels[channel] = _Channel(self._new_epoch())
+        log.followed_at = self._clock.now()
+        return log
+
+
+class _Channel:
+    __slots__ = ("entries", "epoch", "followed_at", "head", "kept", "readers", "relays", "sizes", "volume")
+
+    def __init__(self, epoch: str) -> None:
+        self.epoch = epoch
+        self.head = 0
+        self.kept = 0
+        """Bytes in the window."""
+        self.volume = 0
+        """Bytes ever published, so that a reader's lag is one subtraction."""
+        self.entries: deque[Entry] = deque()
+        self.sizes: deque[int] = deque()
+        self.readers: set[MemorySubscription] = set()
+        self.relays: dict[str, _Channel] = {}
+        self.followed_at = 0.0
+
+    def extend(self, announcements: Sequence[Announcement]) -> None:
+        for announcement in announcements:
+            size = _size(announcement)
+            self.head += 1
+            self.volume += size
+            self.kept += size
+            self.entries.append(Entry(self.head, announcement))
+            self.sizes.append(size)
+        while len(self.entries) > WINDOW_EVENTS or self.kept > WINDOW_BYTES:
+            self.entries.popleft()
+            self.kept -= self.sizes.popleft()
+        for reader in list(self.readers):
+            reader.notice()
+        for relay in self.relays.values():
+            relay.extend(announcements)
+
+    def since(self, offset: int) -> list[Entry]:
+        count = self.head - offset
+        return list(islice(self.entries, len(self.entries) - count, None))
+
+
+class MemorySubscription:
+    __slots__ = ("_log", "_offset", "_volume", "_waiter", "cut", "on_cut")
+
+    def __init__(self, log: _Channel, offset: int) -> None:
+        self._log = log
+        self._offset = offset
+        self._volume = log.volume
+        self._waiter: asyncio.Future[bool] | None = None
+        self.cut: CutReason | None = None
+        self.on_cut: Callable[[], None] | None = None
+        """Called when a reader is cut while it may be stuck in a write."""
+        log.readers.add(self)
+
+    def take(self) -> list[Entry]:
+        if self._offset == self._log.head:
+            return []
+        entries = self._log.since(self._offset)
+        self._offset, self._volume = self._log.head, self._log.volume
+        return entries
+
+    async def wait(self, seconds: float) -> bool:
+        if self.cut or self._offset != self._log.head:
+            return True
+        loop = asyncio.get_running_loop()
+        self._waiter = waiter = loop.create_future()
+        timer = loop.call_later(seconds, _give_up, waiter)
+        try:
+            return await waiter
+        finally:
+            timer.cancel()
+            self._waiter = None
+
+    def notice(self) -> None:
+        lag = self._log.head - self._offset
+        if lag > LAG_EVENTS or self._log.volume - self._volume > LAG_BYTES:
+            self.close("slow")
+        elif self._waiter is not None and not self._waiter.done():
+            self._waiter.set_result(True)
+
+    def close(self, reason: CutReason = "closed") -> None:
+        self._log.readers.discard(self)
+        if self.cut is not None:
+            return
+        self.cut = reason
+        if self._waiter is not None and not self._waiter.done():
+            self._waiter.set_result(True)
+        if self.on_cut is not None:
+            self.on_cut()
+
+
+def _give_up(waiter: "asyncio.Future[bool]") -> None:
+    if not waiter.done():
+        waiter.set_result(False)
+
+
+def _size(announcement: Announcement) -> int:
+    """About what the event weighs on the wire; a delta is not encoded just to be weighed."""
+    event = announcement.event
+    if isinstance(event, TextDelta):
+        return len(event.delta) + 96
+    if isinstance(event, CallInput):
+        return 96 + sum(len(value) if isinstance(value, str) else 64 for _, _, value in event.ops)
+    return len(frame(announcement, Form.OPS))

@@ -1,0 +1,138 @@
+"""The in-process bus: order, windows, slow readers."""
+
+import asyncio
+
+from roomful.bus.memory import FOLLOWED_SECONDS, LAG_BYTES, LAG_EVENTS, WINDOW_EVENTS, MemoryBus
+from roomful.domain.events import Announcement, Position, TextDelta
+
+
+class Hands:
+    """A clock that the test moves."""
+
+    def __init__(self) -> None:
+        self.time = 1000.0
+
+    def now(self) -> float:
+        return self.time
+
+    def iso(self) -> str:
+        return ""
+
+
+def _bus() -> tuple[MemoryBus, Hands]:
+    clock = Hands()
+    epochs = iter(f"epoch{number}" for number in range(100))
+    return MemoryBus(clock, lambda: next(epochs)), clock
+
+
+def _words(*texts: str) -> list[Announcement]:
+    return [Announcement(event=TextDelta(part_id="p", delta=t, offset=0), space_id="s") for t in texts]
+
+
+def _taken(subscription: object) -> list[str]:
+    return [entry.announcement.event.delta for entry in subscription.take()]  # pyright: ignore
+
+
+def test_every_reader_hears_everything_in_order_from_its_position() -> None:
+    bus, _ = _bus()
+    start = bus.position("s")
+    bus.publish("s", _words("a", "b"))
+    middle = bus.position("s")
+    bus.publish("s", _words("c"))
+    early, late = bus.subscribe("s", start), bus.subscribe("s", middle)
+    assert early is not None
+    assert late is not None
+    assert _taken(early) == ["a", "b", "c"]
+    assert _taken(late) == ["c"]
+    bus.publish("s", _words("d"))
+    assert _taken(early) == _taken(late) == ["d"]
+    assert early.take() == []
+
+
+def test_unknown_and_trimmed_positions_are_refused() -> None:
+    bus, _ = _bus()
+    start = bus.position("s")
+    assert bus.subscribe("s", Position("another", 0)) is None
+    assert bus.subscribe("s", Position(start.epoch, 1)) is None
+    bus.publish("s", _words(*["x"] * (WINDOW_EVENTS + 1)))
+    assert bus.subscribe("s", start) is None
+    assert bus.subscribe("s", Position(start.epoch, 1)) is not None
+
+
+def test_a_reader_that_is_too_many_events_behind_is_cut_and_others_are_not() -> None:
+    bus, _ = _bus()
+    slow, quick = bus.subscribe("s", bus.position("s")), bus.subscribe("s", bus.position("s"))
+    assert slow is not None
+    assert quick is not None
+    cuts: list[str] = []
+    slow.on_cut = lambda: cuts.append("slow")
+    for _ in range(LAG_EVENTS + 1):
+        bus.publish("s", _words("x"))
+        quick.take()
+    assert slow.cut == "slow"
+    assert cuts == ["slow"]
+    assert quick.cut is None
+
+
+def test_a_reader_that_is_too_many_bytes_behind_is_cut() -> None:
+    bus, _ = _bus()
+    slow = bus.subscribe("s", bus.position("s"))
+    assert slow is not None
+    bus.publish("s", _words("x" * (LAG_BYTES // 2)))
+    assert slow.cut is None
+    bus.publish("s", _words("x" * (LAG_BYTES // 2)))
+    assert slow.cut == "slow"
+
+
+def test_a_cut_reader_can_resume_by_its_position() -> None:
+    bus, _ = _bus()
+    reader = bus.subscribe("s", bus.position("s"))
+    assert reader is not None
+    bus.publish("s", _words("first"))
+    [entry] = reader.take()
+    bus.publish("s", _words(*["x"] * (LAG_EVENTS + 1)))
+    assert reader.cut == "slow"
+    again = bus.subscribe("s", Position(bus.position("s").epoch, entry.offset))
+    assert again is not None
+    assert len(again.take()) == LAG_EVENTS + 1
+
+
+def test_a_relay_carries_everything_on_to_another_channel() -> None:
+    bus, _ = _bus()
+    bus.relay("s", "me")
+    reader = bus.subscribe("me", bus.position("me"))
+    assert reader is not None
+    bus.publish("s", _words("a"))
+    bus.end_relay("s", "me")
+    bus.publish("s", _words("b"))
+    assert _taken(reader) == ["a"]
+
+
+def test_a_channel_that_nobody_follows_any_more_keeps_nothing() -> None:
+    bus, clock = _bus()
+    start = bus.position("s")
+    assert bus.is_followed("s")
+    clock.time += FOLLOWED_SECONDS + 1
+    bus.publish("s", _words("a"))
+    assert not bus.is_followed("s")
+    assert bus.subscribe("s", start) is None
+
+
+def test_waiting_ends_with_news_with_a_cut_and_with_time() -> None:
+    async def story() -> None:
+        bus, _ = _bus()
+        reader = bus.subscribe("s", bus.position("s"))
+        assert reader is not None
+        assert await reader.wait(0.01) is False
+        waiting = asyncio.create_task(reader.wait(30))
+        await asyncio.sleep(0)
+        bus.publish("s", _words("a"))
+        assert await waiting is True
+        reader.take()
+        waiting = asyncio.create_task(reader.wait(30))
+        await asyncio.sleep(0)
+        bus.close("draining")
+        assert await waiting is True
+        assert reader.cut == "draining"
+
+    asyncio.run(story())
