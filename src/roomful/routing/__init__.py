@@ -1,0 +1,1 @@
+"""Deltas and outcomes in, redacted space events out."""

@@ -1,0 +1,233 @@
+"""One tool call while the model writes it: where it goes, what of it may be seen, when it is whole."""
+
+from typing import assert_never
+
+from roomful.domain.arguments import Arguments, Op, pointer
+from roomful.domain.deltas import CallOpened
+from roomful.domain.events import CallInput, CallStarted, TextDelta, TextStarted
+from roomful.domain.runs import Call, CallStatus, Place
+from roomful.domain.shape import UNSET, Json, clean_text
+from roomful.domain.tools import TextShape, ToolCallShape, ToolSpec, Visibility
+from roomful.routing.route import Route, RouteFinder
+from roomful.routing.scanner import ArgumentScanner, Broken, Closed, Key, Piece, TextEnd, Token, Value
+from roomful.spaces.voice import Voice
+from roomful.tools import check_arguments, strip_routing
+
+
+class Assembly:
+    """Made when a call opens. From then on its space, its visibility and its id do not change."""
+
+    def __init__(
+        self,
+        call_id: str,
+        opened: CallOpened,
+        spec: ToolSpec | None,
+        finder: RouteFinder | None,
+        voice: Voice,
+    ) -> None:
+        self.call_id = call_id
+        self.opened = opened
+        self.spec = spec
+        self.failure: str | None = None
+        self.closed = False
+        self.places: list[Place] = []
+        self.args: dict[str, Json] = {}
+        self._finder = finder
+        self._voice = voice
+        self._scanner = ArgumentScanner()
+        self._raw: list[str] = []
+        self._so_far = Arguments()
+        self._writing: str | None = None
+        self._seen: set[str] = set()
+        self._is_open = False
+        self._is_judged = False
+        self._length = 0
+        self._hidden: frozenset[str] = frozenset()
+        if spec is not None and spec.route.injected:
+            self._hidden = frozenset({*spec.route.args, spec.route.entity_arg or ""})
+        self._tell_start()
+        self._open_when_known()
+
+    @property
+    def route(self) -> Route | None:
+        return self._finder.route if self._finder is not None else None
+
+    @property
+    def audience(self) -> str | None:
+        return self.route.entity if self.route is not None else None
+
+    @property
+    def spaces(self) -> list[str]:
+        return [place.space_id for place in self.places]
+
+    @property
+    def raw_arguments(self) -> str:
+        return clean_text("".join(self._raw))
+
+    @property
+    def shows_text(self) -> bool:
+        return self.spec is not None and isinstance(self.spec.shape, TextShape)
+
+    def feed(self, text: str) -> None:
+        self._raw.append(text)
+        self._follow(self._scanner.feed(text))
+
+    def finish(self) -> None:
+        """The model has moved on: whatever is not whole by now never will be."""
+        self._follow(self._scanner.finish())
+        if not self.closed and self.failure is None:
+            self.failure = "the arguments ended before they were complete: send the whole JSON object"
+
+    def _follow(self, tokens: list[Token]) -> None:
+        ops: list[Op] = []
+        for token in tokens:
+            if self._finder is not None:
+                self._finder.see(token)
+            self._take(token, ops)
+        if self._finder is not None and self._finder.failure is not None:
+            self.failure = self.failure or self._finder.failure
+        if ops and self._voice.is_followed:
+            self._voice.tell_run(CallInput(tool_call_id=self.call_id, ops=ops))
+        if self._is_open:
+            if ops:
+                self._show(ops)
+        else:
+            self._open_when_known()
+        if self.closed and self.failure is None and not self._is_judged:
+            self._judge()
+
+    def _take(self, token: Token, ops: list[Op]) -> None:
+        match token:
+            case Piece():
+                if token.key not in self._hidden:
+                    self._begin(token.key, ops)
+                    self._so_far.append(token.text)
+                    ops.append(("append", pointer(token.key), token.text))
+            case TextEnd():
+                if token.key not in self._hidden:
+                    self._begin(token.key, ops)
+                    self._so_far.end_text()
+                    self._writing = None
+            case Value():
+                if token.key not in self._hidden:
+                    self._seen.add(token.key)
+                    self._so_far.put(token.key, token.value)
+                    ops.append(("set", pointer(token.key), token.value))
+            case Closed():
+                self.closed = True
+            case Broken():
+                self.failure = f"the arguments are not valid JSON: {token.reason}"
+            case Key():
+                pass
+            case _:
+                assert_never(token)
+
+    def _begin(self, key: str, ops: list[Op]) -> None:
+        if self._writing == key:
+            return
+        self._writing = key
+        self._so_far.begin_text(key)
+        if key in self._seen:
+            ops.append(("set", pointer(key), ""))
+        self._seen.add(key)
+
+    def _judge(self) -> None:
+        self._is_judged = True
+        self.args = self._scanner.result()
+        if self.spec is not None:
+            self.args = strip_routing(self.spec, self.args)
+            self.failure = check_arguments(self.spec, self.args)
+
+    # What spaces see of it while it is written.
+
+    def _open_when_known(self) -> None:
+        route, spec = self.route, self.spec
+        if self._is_open or route is None or spec is None or self.failure is not None or not route.spaces:
+            return
+        if not self.shows_text and spec.visibility in (Visibility.HIDDEN, Visibility.RESULT):
+            return
+        self._is_open = True
+        for space_id in route.spaces:
+            part_id = self._start_in(space_id, spec)
+            message_id = self._voice.message_id(space_id)
+            self.places.append(Place(space_id=space_id, message_id=message_id, part_id=part_id))
+        so_far = self._so_far.at(self._so_far.mark())
+        if so_far:
+            self._show([("set", pointer(key), value) for key, value in so_far.items()])
+
+    def _start_in(self, space_id: str, spec: ToolSpec) -> str:
+        if isinstance(spec.shape, ToolCallShape):
+            full = spec.visibility is Visibility.FULL
+            return self._voice.start(
+                space_id,
+                CallStarted,
+                tool_call_id=self.call_id,
+                tool_name=spec.name,
+                custom_ui=spec.shape.component or UNSET,
+                target_entity_id=self.audience or UNSET,
+                shows_args=full,
+                shows_result=full,
+            )
+        return self._voice.start(space_id, TextStarted, tool_call_id=self.call_id)
+
+    def _show(self, ops: list[Op]) -> None:
+        assert self.spec is not None
+        if isinstance(self.spec.shape, TextShape):
+            self._show_text(pointer(self.spec.shape.from_arg), ops)
+        elif self.spec.visibility is Visibility.FULL:
+            event = CallInput(
+                tool_call_id=self.call_id, ops=ops, so_far=self._so_far, mark=self._so_far.mark()
+            )
+            self._voice.say_in(self.spaces, event, self.audience)
+
+    def _show_text(self, path: str, ops: list[Op]) -> None:
+        text = "".join(value for _, where, value in ops if where == path and isinstance(value, str))
+        if text:
+            for place in self.places:
+                delta = TextDelta(part_id=place.part_id, delta=text, offset=self._length)
+                self._voice.say(place.space_id, delta)
+            self._length += len(text)
+
+    def _tell_start(self) -> None:
+        if self._voice.is_followed:
+            event = CallStarted(
+                space_id="",
+                message_id="",
+                part_id="",
+                run_id=self._voice.run.id,
+                entity_id=self._voice.run.agent_id,
+                seq=0,
+                created_at="",
+                tool_call_id=self.call_id,
+                tool_name=self.opened.name,
+            )
+            self._voice.tell_run(event)
+
+    def _status(self) -> CallStatus:
+        if self.failure is not None:
+            return "error"
+        return "waiting" if self.spec is not None and self.spec.asks else "ready"
+
+    def as_call(self, step: int, index: int) -> Call:
+        """The record of this call, ready to be executed or failed."""
+        spec = self.spec
+        keeps_raw = spec is None or spec.route.injected or self.failure is not None
+        return Call(
+            id=self.call_id,
+            run_id=self._voice.run.id,
+            step=step,
+            index=index,
+            tool_name=self.opened.name,
+            args=self.args,
+            status=self._status(),
+            provider_id=self.opened.provider_id,
+            raw_args=self.raw_arguments if keeps_raw else UNSET,
+            error=self.failure if self.failure is not None else UNSET,
+            visibility=spec.visibility if spec else Visibility.HIDDEN,
+            active_space_id=self._voice.run.active_space_id,
+            target_entity_id=self.audience or UNSET,
+            places=self.places,
+            space_ids=list(self.route.spaces) if self.route else [],
+            told=spec.told_at_once if spec is not None and self.failure is None else UNSET,
+            waits_for="answer" if self._status() == "waiting" else UNSET,
+        )

@@ -1,0 +1,94 @@
+"""What a space may know of a call, by the tool's visibility. Nothing else decides it."""
+
+from typing import assert_never
+
+from roomful.domain.events import CallCompleted, CallFailed, CallReady, SpaceEvent, TextEnded
+from roomful.domain.runs import Call, Place
+from roomful.domain.shape import UNSET, Json, Unset
+from roomful.domain.tools import Visibility
+
+
+def shown_args(call: Call) -> Json | Unset:
+    return call.args if call.visibility is Visibility.FULL else UNSET
+
+
+def shown_result(call: Call) -> Json | Unset:
+    match call.visibility:
+        case Visibility.FULL | Visibility.RESULT:
+            return call.result
+        case Visibility.STATUS | Visibility.HIDDEN:
+            return UNSET
+        case _:
+            assert_never(call.visibility)
+
+
+def shown_error(call: Call) -> str:
+    error = call.error or "failed"
+    return error if call.visibility in (Visibility.FULL, Visibility.RESULT) else "failed"
+
+
+def ready_event(call: Call, place: Place) -> CallReady:
+    return CallReady(
+        space_id=place.space_id,
+        message_id=place.message_id,
+        part_id=place.part_id,
+        run_id=call.run_id,
+        tool_call_id=call.id,
+        tool_name=call.tool_name,
+        args=shown_args(call),
+    )
+
+
+def text_end(call: Call, place: Place) -> TextEnded:
+    return TextEnded(
+        space_id=place.space_id,
+        message_id=place.message_id,
+        part_id=place.part_id,
+        run_id=call.run_id,
+        tool_call_id=call.id,
+    )
+
+
+def settled_event(call: Call, place: Place) -> CallCompleted | CallFailed:
+    """A call that ended well or badly, as the space of this place may see it."""
+    if call.status == "complete":
+        return CallCompleted(
+            space_id=place.space_id,
+            message_id=place.message_id,
+            part_id=place.part_id,
+            run_id=call.run_id,
+            tool_call_id=call.id,
+            tool_name=call.tool_name,
+            args=shown_args(call),
+            output=shown_result(call),
+        )
+    return CallFailed(
+        space_id=place.space_id,
+        message_id=place.message_id,
+        part_id=place.part_id,
+        run_id=call.run_id,
+        tool_call_id=call.id,
+        tool_name=call.tool_name,
+        error=shown_error(call),
+        args=shown_args(call),
+    )
+
+
+NOWHERE = Place(space_id="", message_id="", part_id="")
+
+
+def whole_event(call: Call) -> SpaceEvent:
+    """The same for the run's own stream, which sees everything."""
+    seen = Call(
+        id=call.id,
+        run_id=call.run_id,
+        step=call.step,
+        index=call.index,
+        tool_name=call.tool_name,
+        args=call.args,
+        status=call.status,
+        result=call.result,
+        error=call.error,
+        visibility=Visibility.FULL,
+    )
+    return ready_event(seen, NOWHERE) if call.status == "ready" else settled_event(seen, NOWHERE)

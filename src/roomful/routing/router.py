@@ -1,0 +1,212 @@
+"""One model step on its way into spaces: deltas come in as the provider sends them, each call is followed
+to where it belongs, and what became whole is stored before it is announced."""
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import assert_never
+
+import msgspec
+
+from roomful.domain.agents import AgentSpec
+from roomful.domain.changes import SaveCalls
+from roomful.domain.deltas import CallOpened, CallPiece, ModelDelta, ReasoningPiece, TextPiece, UsageReport
+from roomful.domain.events import Announcement, SpaceEvent, TextDelta, TextEnded, TextStarted
+from roomful.domain.messages import TextPart, ToolCallPart
+from roomful.domain.ports import Ids
+from roomful.domain.runs import Call, Usage
+from roomful.domain.shape import UNSET, clean_text
+from roomful.domain.tools import ToolSpec
+from roomful.routing.assembly import Assembly
+from roomful.routing.redact import ready_event, settled_event, text_end, whole_event
+from roomful.routing.route import RouteFinder
+from roomful.spaces.voice import Voice
+
+_NOBODY = "nobody can see this: there is no space to show it in; name one of your spaces"
+
+
+class Surroundings(msgspec.Struct, frozen=True):
+    """Where the agent may speak and who is there, as of this step."""
+
+    member_of: Collection[str]
+    has_member: Callable[[str, str], bool]
+
+
+class StepSaid(msgspec.Struct):
+    text: str
+    usage: Usage
+    calls: list[Call]
+
+
+class StepRouter:
+    def __init__(
+        self,
+        step: int,
+        agent: AgentSpec,
+        tools: Mapping[str, ToolSpec],
+        voice: Voice,
+        around: Surroundings,
+        ids: Ids,
+        spares: Sequence[ToolCallPart | TextPart] = (),
+    ) -> None:
+        self._step = step
+        self._agent = agent
+        self._tools = tools
+        self._voice = voice
+        self._around = around
+        self._ids = ids
+        self._spares = list(spares)
+        self._by_index: dict[int, Assembly] = {}
+        self._stored: dict[int, Call] = {}
+        self._thought: list[str] = []
+        self._usage = Usage()
+        self._speech: _Speech | None = None
+
+    def feed(self, deltas: Sequence[ModelDelta]) -> None:
+        for delta in deltas:
+            match delta:
+                case CallPiece():
+                    self._piece(delta)
+                case TextPiece():
+                    self._text(clean_text(delta.text))
+                case CallOpened():
+                    self._open(delta)
+                case ReasoningPiece():
+                    if self._agent.show_reasoning:
+                        self._speak(clean_text(delta.text), reasoning=True)
+                case UsageReport():
+                    self._usage = delta.usage
+                case _:
+                    assert_never(delta)
+
+    def finish(self) -> StepSaid:
+        """The answer is over. Calls that never became whole have failed, and the model will be told."""
+        self._hush()
+        for index, assembly in self._by_index.items():
+            if index not in self._stored:
+                assembly.finish()
+                self._store(index, assembly)
+            elif assembly.failure is not None and self._stored[index].status == "ready":
+                self._store(index, assembly)
+        self._voice.drop_unfinished()
+        calls = [self._stored[index] for index in self._by_index]
+        return StepSaid(text="".join(self._thought), usage=self._usage, calls=calls)
+
+    @property
+    def has_whole_calls(self) -> bool:
+        return any(call.status != "error" for call in self._stored.values())
+
+    def finish_early(self) -> StepSaid:
+        """The answer was cut: the step ends with the calls that were whole, the rest is canceled."""
+        self._by_index = {index: self._by_index[index] for index in self._stored}
+        return self.finish()
+
+    def _open(self, opened: CallOpened) -> None:
+        self._hush()
+        spec = self._tools.get(opened.name)
+        finder = None
+        if spec is not None:
+            finder = RouteFinder(
+                spec.route,
+                member_of=self._around.member_of,
+                active_space=self._voice.run.active_space_id or None,
+                has_member=self._around.has_member,
+            )
+        assembly = Assembly(self._call_id(opened.name, spec), opened, spec, finder, self._voice)
+        if spec is None:
+            assembly.failure = _no_such_tool(opened.name, self._tools)
+        self._by_index[opened.index] = assembly
+
+    def _call_id(self, name: str, spec: ToolSpec | None) -> str:
+        """A new id, or that of a call that had begun before its step had to run again."""
+        for spare in self._spares:
+            if isinstance(spare, ToolCallPart) and spare.tool_name == name:
+                self._spares.remove(spare)
+                return spare.tool_call_id
+            if isinstance(spare, TextPart) and spare.tool_call_id and spec and spec.shape_is_text:
+                self._spares.remove(spare)
+                return spare.tool_call_id
+        return self._ids.new("call")
+
+    def _piece(self, piece: CallPiece) -> None:
+        assembly = self._by_index[piece.index]
+        assembly.feed(piece.arguments)
+        if assembly.closed and piece.index not in self._stored:
+            self._store(piece.index, assembly)
+
+    def _store(self, index: int, assembly: Assembly) -> None:
+        """The call is whole, or will never be: it is kept with its id, and its spaces are told."""
+        call = assembly.as_call(self._step, len(self._stored))
+        if call.status == "waiting" and not call.places:
+            call.status, call.error = "error", _NOBODY
+        self._stored[index] = call
+        voice, spec = self._voice, assembly.spec
+        heard: list[Announcement] = []
+        for place in call.places:
+            event: SpaceEvent
+            if assembly.shows_text:
+                event = text_end(call, place)
+            elif call.status in ("ready", "waiting"):
+                event = ready_event(call, place)
+            else:
+                event = settled_event(call, place)
+            heard.append(voice.about(place.space_id, event, assembly.audience))
+        voice.fold(heard)
+        if call.status in ("error", "waiting"):
+            for place in call.places:
+                if (part := voice.part(place.space_id, place.part_id)) is not None:
+                    part.status = call.status
+            heard += voice.changed_at(call.places, call.id)
+        voice.keep([SaveCalls((call,)), *voice.saved(*assembly.spaces)], heard)
+        if voice.is_followed:
+            voice.tell_run(whole_event(call))
+        if spec is not None and spec.route.enters and call.status != "error":
+            self._enter(call.args.get(spec.route.enters))
+
+    def _enter(self, space_id: object) -> None:
+        """From the next call on, unaddressed ones go there."""
+        if isinstance(space_id, str) and space_id in self._around.member_of:
+            self._voice.run.active_space_id = space_id
+
+    # The model's own words.
+
+    def _text(self, text: str) -> None:
+        self._thought.append(text)
+        if self._agent.speaks != "tools":
+            self._speak(text, reasoning=False)
+
+    def _speak(self, text: str, *, reasoning: bool) -> None:
+        space_id = self._voice.run.active_space_id
+        if space_id is UNSET or space_id not in self._around.member_of:
+            return
+        if self._speech is None or self._speech.reasoning is not reasoning:
+            self._hush()
+            part_id = self._voice.start(space_id, TextStarted, reasoning=reasoning or UNSET)
+            self._speech = _Speech(space_id=space_id, part_id=part_id, reasoning=reasoning)
+        speech = self._speech
+        self._voice.say(space_id, TextDelta(part_id=speech.part_id, delta=text, offset=speech.length))
+        speech.length += len(text)
+
+    def _hush(self) -> None:
+        speech, self._speech = self._speech, None
+        if speech is None:
+            return
+        voice, space_id = self._voice, speech.space_id
+        ended = TextEnded(
+            space_id=space_id,
+            message_id=voice.message_id(space_id),
+            part_id=speech.part_id,
+            run_id=voice.run.id,
+        )
+        heard = [voice.about(space_id, ended)]
+        voice.fold(heard)
+        voice.keep(voice.saved(space_id), heard)
+
+
+class _Speech(msgspec.Struct):
+    space_id: str
+    part_id: str
+    reasoning: bool
+    length: int = 0
+
+
+def _no_such_tool(name: str, tools: Mapping[str, ToolSpec]) -> str:
+    return f"there is no tool {name[:80]!r}; yours are: {', '.join(tools)}"
