@@ -1,0 +1,1 @@
+"""Spaces: who may come in, what is said there, what it looked like."""

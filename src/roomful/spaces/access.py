@@ -1,0 +1,79 @@
+"""Who may do what. Every route and every tool asks here; a space one may not see does not exist."""
+
+from typing import Literal
+
+from roomful.domain.agents import Agent
+from roomful.domain.entities import Principal
+from roomful.domain.errors import Forbidden, NotFound
+from roomful.domain.ports import Store
+from roomful.domain.runs import Run
+from roomful.domain.spaces import Role, Space
+
+Action = Literal["read", "write", "own"]
+
+
+def no_space(space_id: str) -> NotFound:
+    """One sentence for unknown and forbidden alike, so that ids cannot be probed."""
+    return NotFound(f"there is no space {space_id!r} that you are in")
+
+
+class Access:
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    async def space(self, principal: Principal, space_id: str, action: Action) -> Space:
+        """The space, if this principal may do this there. `write` is to speak as a member: the operator's
+        key does not, it names whom it acts for."""
+        space = await self._store.space(space_id)
+        role = await self._store.role(space_id, principal.entity_id)
+        if space is None or (role is None and not principal.is_admin):
+            raise no_space(space_id)
+        if action == "write":
+            _check_write(principal, role)
+        elif action == "own" and role != "owner" and not principal.is_admin:
+            raise Forbidden(f"only an owner of {space_id!r} or the admin may do this")
+        return space
+
+    async def may_read(self, principal: Principal, space_id: str) -> bool:
+        return principal.is_admin or await self._store.role(space_id, principal.entity_id) is not None
+
+    async def agent(self, principal: Principal, agent_id: str) -> Agent:
+        """The agent, if this principal may change it."""
+        agent = await self._store.agent(agent_id)
+        if agent is None or not (principal.is_admin or agent.owner_id == principal.entity_id):
+            raise NotFound(f"there is no agent {agent_id!r} of yours")
+        return agent
+
+    async def owns_run(self, principal: Principal, run: Run) -> bool:
+        """The operator and the agent's owner see a run whole."""
+        if principal.is_admin:
+            return True
+        agent = await self._store.agent(run.agent_id)
+        return agent is not None and agent.owner_id == principal.entity_id
+
+    async def run(self, principal: Principal, run_id: str) -> tuple[Run, list[str] | None]:
+        """A run and the spaces through which the principal sees it; None: they see all of it."""
+        run = await self._store.run(run_id)
+        if run is not None:
+            if await self.owns_run(principal, run):
+                return run, None
+            through = [space for space in run.shown_in if await self.may_read(principal, space)]
+            if through:
+                return run, through
+        raise NotFound(f"there is no run {run_id!r} that you may see")
+
+    async def may_stop(self, principal: Principal, run: Run) -> None:
+        """Whoever may write where a run shows itself may stop it."""
+        if await self.owns_run(principal, run):
+            return
+        for space_id in run.shown_in:
+            if await self._store.role(space_id, principal.entity_id) in ("owner", "member"):
+                return
+        raise Forbidden("to stop this run you need to be a writing member of a space where it shows itself")
+
+
+def _check_write(principal: Principal, role: Role | None) -> None:
+    if principal.is_admin:
+        raise Forbidden("the admin key does not speak for itself: name a member in X-Roomful-As")
+    if role == "reader":
+        raise Forbidden("you may read this space but not write in it: ask an owner to make you a member")

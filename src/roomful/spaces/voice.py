@@ -1,0 +1,407 @@
+"""A run's voice: everything one run says in all its spaces, in the order it was said.
+
+What must be durable is committed before anybody hears it, and whatever is said behind it waits for it. The
+rest is heard at once and saved a moment later. Every write carries the run's lease.
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import Awaitable, Sequence
+from typing import Any
+
+import msgspec
+
+from roomful.domain.changes import AddMessage, Change, Guard, Release, SaveMessage, SaveRun, Unblock
+from roomful.domain.events import (
+    AgentActive,
+    AgentInactive,
+    Announcement,
+    CallStarted,
+    MessageChanged,
+    PartReset,
+    RunChanged,
+    SpaceEvent,
+    TextStarted,
+)
+from roomful.domain.fold import SpaceView
+from roomful.domain.messages import (
+    UNSETTLED,
+    Message,
+    Part,
+    ReasoningPart,
+    TextPart,
+    ToolCallPart,
+    as_seen_by,
+    part_for_one,
+)
+from roomful.domain.ports import Clock, Ids, Store
+from roomful.domain.runs import Lease, PendingCall, Place, Run, RunError, RunStatus
+from roomful.domain.shape import UNSET, Unset
+from roomful.spaces.announcer import Announcer, copy_of
+
+SAVE_SECONDS = 0.25
+GENERAL = {
+    "model_silent": "The agent's model did not answer in time.",
+    "model_failed": "The agent's model could not be reached.",
+    "limit": "The agent stopped at one of its limits.",
+    "internal": "Something went wrong inside the gateway.",
+}
+"""What a space is told of a failure; the details are on the run's own stream."""
+
+
+class Voice:
+    def __init__(
+        self, run: Run, lease: Lease, *, store: Store, announcer: Announcer, clock: Clock, ids: Ids
+    ) -> None:
+        self.run = run
+        self.lease = lease
+        self._store = store
+        self._announcer = announcer
+        self._clock = clock
+        self._ids = ids
+        self._said: dict[str, SpaceView] = {}
+        self._open: dict[str, str] = {}
+        self._seqs: dict[str, int] = {}
+        self._unheard: deque[list[Announcement]] = deque()
+        self._commits: set[asyncio.Future[Any]] = set()
+        self._failure: BaseException | None = None
+        self._spares: dict[tuple[str, str | None], str] = {}
+        self._unsaved: set[str] = set()
+        self._saving: asyncio.TimerHandle | None = None
+
+    def resume(self, messages: Sequence[Message]) -> None:
+        """Takes up the run's open messages where it left them."""
+        for message in messages:
+            self._view(message.space_id).adopt(message)
+            self._open[message.space_id] = message.id
+            self._seqs[message.id] = message.seq
+            self._announcer.adopt(message)
+
+    def rewind(self) -> list[ToolCallPart | TextPart]:
+        """The step runs again: what it had begun is emptied, to be said anew by the same call."""
+        spares: list[ToolCallPart | TextPart] = []
+        for space_id, message_id in self._open.items():
+            message = self._view(space_id).message(message_id)
+            assert message is not None
+            for part in [part for part in message.parts if part.status == "streaming"]:
+                self.say(space_id, PartReset(space_id=space_id, part_id=part.id), part_for_one(part))
+                if not isinstance(part, ReasoningPart):
+                    self._spares[space_id, part.tool_call_id or None] = part.id
+                    spares.append(part)
+        return spares
+
+    def drop_unfinished(self) -> None:
+        """Parts that nobody will go on with are canceled, for everybody to see."""
+        self._spares.clear()
+        heard: list[Announcement] = []
+        for space_id, message_id in self._open.items():
+            message = self._view(space_id).message(message_id)
+            assert message is not None
+            for part in message.parts:
+                if part.status == "streaming":
+                    part.status = "canceled"
+                    heard.append(self.changed(space_id, part.id, part.id))
+        if heard:
+            self.keep(self.saved(*{announcement.space_id for announcement in heard}), heard)
+
+    # What is said.
+
+    def start(self, space_id: str, make: type[TextStarted] | type[CallStarted], **fields: Any) -> str:
+        """Opens a part in the run's message of this space, and the message if this is its first. A part
+        that was emptied because its step runs again is taken up instead."""
+        if (spare := self._spares.pop((space_id, fields.get("tool_call_id")), None)) is not None:
+            return spare
+        message_id = self._open.get(space_id)
+        part_id = self._ids.new("prt")
+        now = self._clock.iso()
+        event = make(
+            space_id=space_id,
+            message_id=message_id or self._ids.new("msg"),
+            part_id=part_id,
+            run_id=self.run.id,
+            entity_id=self.run.agent_id,
+            seq=self._seqs.get(message_id, 0) if message_id else 0,
+            created_at=now,
+            **fields,
+        )
+        audience = fields.get("target_entity_id") or None
+        if message_id is None:
+            self._open_message(space_id, event, audience)
+        else:
+            self.say(space_id, event, audience)
+        return part_id
+
+    def _open_message(self, space_id: str, event: TextStarted | CallStarted, audience: str | None) -> None:
+        self._open[space_id] = event.message_id
+        changes, heard = self.joins(space_id)
+        start = self.about(space_id, event, audience)
+        self._fold(start)
+        changes.append(AddMessage(self._copy(space_id)))
+        self.keep(changes, [*heard, start])
+
+    def say(self, space_id: str, event: SpaceEvent, audience: str | None = None) -> None:
+        """Heard at once, unless something before it still has to be stored."""
+        self._utter(self.about(space_id, event, audience))
+
+    def say_in(self, space_ids: Sequence[str], event: SpaceEvent, audience: str | None = None) -> None:
+        """The same delta in several spaces: encoded once for all of them."""
+        encoded: dict[object, bytes] = {}
+        for space_id in space_ids:
+            announcement = self.about(space_id, event, audience)
+            announcement.encoded = encoded
+            self._utter(announcement)
+
+    def _utter(self, announcement: Announcement) -> None:
+        self._fold(announcement)
+        if self._unheard:
+            self._unheard[-1].append(announcement)
+        else:
+            self._release([announcement])
+        self._save_soon(announcement.space_id)
+
+    def tell_run(self, event: SpaceEvent) -> None:
+        """For the run's own stream, which sees everything whole."""
+        if self._announcer.is_run_followed(self.run.id):
+            self._release([Announcement(event=event, space_id="", run_id=self.run.id)])
+
+    @property
+    def is_followed(self) -> bool:
+        return self._announcer.is_run_followed(self.run.id)
+
+    def message_id(self, space_id: str) -> str:
+        return self._open[space_id]
+
+    def message_of(self, space_id: str) -> Message | None:
+        """The run's open message in this space, as it stands."""
+        return self._copy(space_id) if space_id in self._open else None
+
+    def part(self, space_id: str, part_id: str) -> Part | None:
+        message = self._view(space_id).message(self._open.get(space_id, ""))
+        return next((part for part in message.parts if part.id == part_id), None) if message else None
+
+    def show_whole(self, space_id: str, part: ToolCallPart) -> tuple[Place, list[Change], bool]:
+        """Puts a finished part into the run's message here, and says whether that opened the message."""
+        message_id = self._open.get(space_id)
+        if message_id is not None:
+            message = self._view(space_id).message(message_id)
+            assert message is not None
+            message.parts.append(part)
+            return Place(space_id=space_id, message_id=message_id, part_id=part.id), [], False
+        now = self._clock.iso()
+        message = Message(
+            id=self._ids.new("msg"),
+            space_id=space_id,
+            entity_id=self.run.agent_id,
+            seq=0,
+            status="open",
+            role="assistant",
+            parts=[part],
+            created_at=now,
+            updated_at=now,
+            run_id=self.run.id,
+        )
+        self._open[space_id] = message.id
+        self._view(space_id).adopt(message)
+        changes: list[Change] = [AddMessage(copy_of(message))]
+        place = Place(space_id=space_id, message_id=message.id, part_id=part.id)
+        return place, changes, True
+
+    def joins(self, space_id: str) -> tuple[list[Change], list[Announcement]]:
+        """What is stored and heard when a run shows itself in a space for the first time."""
+        if space_id in self.run.shown_in:
+            return [], []
+        self.run.shown_in = [*self.run.shown_in, space_id]
+        run = self.run
+        active = AgentActive(space_id=space_id, entity_id=run.agent_id, run_id=run.id)
+        heard = [self.about(space_id, run_event(run, space_id)), self.about(space_id, active)]
+        return [SaveRun(msgspec.structs.replace(run))], heard
+
+    # What is kept.
+
+    def fold(self, heard: Sequence[Announcement]) -> None:
+        """Takes what will be heard into account, so that the messages saved with it hold it."""
+        for announcement in heard:
+            self._fold(announcement)
+
+    def keep(self, changes: Sequence[Change], heard: Sequence[Announcement] = ()) -> Awaitable[None]:
+        """Commits, then lets everybody hear. What is heard was folded before the messages were saved."""
+        behind: list[Announcement] = []
+        self._unheard.append(behind)
+        guarded: list[Change] = [Guard(self.lease), *changes]
+
+        def then(results: list[Any]) -> None:
+            self._learn(guarded, results)
+            self._unheard.remove(behind)
+            self._release([*heard, *behind])
+
+        commit = asyncio.ensure_future(self._store.commit(guarded, then))
+        self._commits.add(commit)
+        commit.add_done_callback(self._committed)
+        return self._await(commit)
+
+    def saved(self, *space_ids: str) -> list[Change]:
+        """The changes that store the run's messages in these spaces as they stand now."""
+        return [SaveMessage(self._copy(space_id)) for space_id in space_ids if space_id in self._open]
+
+    def changed_at(self, places: Sequence[Place], stream_id: str) -> list[Announcement]:
+        return [self.changed(place.space_id, place.part_id, stream_id) for place in places]
+
+    def changed(self, space_id: str, part_id: str, stream_id: str) -> Announcement:
+        """The message with this one part only."""
+        message = self._copy(space_id)
+        part = next(part for part in message.parts if part.id == part_id)
+        message = msgspec.structs.replace(message, parts=[part])
+        event = MessageChanged(space_id=space_id, message=message, stream_id=stream_id)
+        return self.about(space_id, event, part_for_one(part))
+
+    async def settled(self) -> None:
+        """Returns when everything handed to `keep` is stored and heard; raises what went wrong."""
+        while self._commits:
+            await asyncio.wait(self._commits)
+        if self._failure is not None:
+            raise self._failure
+
+    # How it ends.
+
+    async def finish(self, status: RunStatus, changes: Sequence[Change] = ()) -> None:
+        """The run has ended: its messages are final, its spaces are told."""
+        heard: list[Announcement] = []
+        saves: list[Change] = []
+        self.run.ended_at = self._clock.iso()
+        self.run.status = status
+        for space_id in list(self._open):
+            message = self._final(space_id)
+            saves.append(SaveMessage(message))
+            heard.extend(self._whole(message))
+        for space_id in self.run.shown_in:
+            gone = AgentInactive(space_id=space_id, entity_id=self.run.agent_id, run_id=self.run.id)
+            heard.append(self.about(space_id, gone))
+            heard.append(self.about(space_id, run_event(self.run, space_id)))
+        if not self.run.shown_in:
+            heard.append(self.about("", run_event(self.run, "")))
+        self._stop_saving()
+        await self.keep([*changes, *saves, SaveRun(msgspec.structs.replace(self.run))], heard)
+
+    async def park(self, status: RunStatus) -> None:
+        """The run waits. Everything is in its rows and nothing stays in memory. If what it waits for has
+        come in the meantime, the run is queued again in the same commit."""
+        self.run.status = status
+        told = [self.about(space_id, run_event(self.run, space_id)) for space_id in self.run.shown_in]
+        if not told:
+            told = [self.about("", run_event(self.run, ""))]
+        self._stop_saving()
+        parked: list[Change] = [SaveRun(msgspec.structs.replace(self.run)), Release(self.run.id)]
+        await self.keep([*self.saved(*self._open), *parked, Unblock(self.run.id)], told)
+        for space_id, message_id in self._open.items():
+            self._announcer.forget(space_id, message_id)
+
+    def _whole(self, message: Message) -> list[Announcement]:
+        """The message for everybody, and to each member for whom it has parts of their own, those."""
+        heard = [self._about_message(as_seen_by(message, None))]
+        for entity_id in {one for part in message.parts if (one := part_for_one(part))}:
+            own = [part for part in message.parts if part_for_one(part) == entity_id]
+            heard.append(self._about_message(msgspec.structs.replace(message, parts=own), entity_id))
+        return heard
+
+    def _about_message(self, message: Message, audience: str | None = None) -> Announcement:
+        event = MessageChanged(space_id=message.space_id, message=message)
+        return self.about(message.space_id, event, audience)
+
+    def _final(self, space_id: str) -> Message:
+        message = self._copy(space_id)
+        message.status = "final"
+        message.updated_at = self._clock.iso()
+        for part in message.parts:
+            if part.status in UNSETTLED or (self.run.status == "canceled" and part.status == "waiting"):
+                part.status = "canceled"
+        self._view(space_id).adopt(copy_of(message))
+        return message
+
+    # Inside.
+
+    def about(self, space_id: str, event: SpaceEvent, audience: str | None = None) -> Announcement:
+        return Announcement(event=event, space_id=space_id, run_id=self.run.id, audience=audience)
+
+    def _view(self, space_id: str) -> SpaceView:
+        view = self._said.get(space_id)
+        if view is None:
+            view = self._said[space_id] = SpaceView(open_only=True)
+        return view
+
+    def _fold(self, announcement: Announcement) -> None:
+        if announcement.space_id:
+            self._view(announcement.space_id).apply(announcement.event)
+
+    def _copy(self, space_id: str) -> Message:
+        message = self._view(space_id).message(self._open[space_id])
+        assert message is not None
+        return copy_of(message)
+
+    def _learn(self, changes: list[Change], results: list[Any]) -> None:
+        for change, result in zip(changes, results, strict=True):
+            if isinstance(change, AddMessage):
+                self._seqs[change.message.id] = result
+                if (message := self._view(change.message.space_id).message(change.message.id)) is not None:
+                    message.seq = result
+
+    def _release(self, announcements: list[Announcement]) -> None:
+        for announcement in announcements:
+            event = announcement.event
+            if isinstance(event, TextStarted | CallStarted):
+                event.seq = self._seqs.get(event.message_id, event.seq)
+            elif isinstance(event, MessageChanged):
+                event.message.seq = self._seqs.get(event.message.id, event.message.seq)
+        self._announcer(announcements)
+
+    def _committed(self, commit: "asyncio.Future[Any]") -> None:
+        self._commits.discard(commit)
+        if not commit.cancelled() and (error := commit.exception()) is not None:
+            self._failure = self._failure or error
+
+    async def _await(self, commit: "asyncio.Future[Any]") -> None:
+        await asyncio.shield(commit)
+
+    def _save_soon(self, space_id: str) -> None:
+        self._unsaved.add(space_id)
+        if self._saving is None:
+            self._saving = asyncio.get_running_loop().call_later(SAVE_SECONDS, self._save)
+
+    def _save(self) -> None:
+        self._saving = None
+        changes: list[Change] = [Guard(self.lease), *self.saved(*self._unsaved)]
+        self._unsaved.clear()
+        commit = asyncio.ensure_future(self._store.commit(changes))
+        self._commits.add(commit)
+        commit.add_done_callback(self._committed)
+
+    def _stop_saving(self) -> None:
+        if self._saving is not None:
+            self._saving.cancel()
+            self._saving = None
+        self._unsaved.clear()
+
+
+def run_event(run: Run, space_id: str) -> RunChanged:
+    """The run's state as this space may know it: only the calls shown here, an error only in general."""
+    pending = [
+        _redacted(call) for call in run.pending_tool_calls if space_id in call.space_ids or not space_id
+    ]
+    return RunChanged(
+        space_id=space_id,
+        run_id=run.id,
+        entity_id=run.agent_id,
+        status=run.status,
+        trigger=run.trigger,
+        pending_tool_calls=pending or UNSET,
+        error=_in_general(run.error) if space_id else run.error,
+    )
+
+
+def _in_general(error: RunError | Unset) -> RunError | Unset:
+    if error is UNSET:
+        return UNSET
+    return RunError(code=error.code, message=GENERAL.get(error.code, "The agent could not finish."))
+
+
+def _redacted(call: PendingCall) -> PendingCall:
+    return PendingCall(tool_call_id=call.tool_call_id, tool_name=call.tool_name, args=call.args)
