@@ -1,0 +1,117 @@
+"""Models: from a reference like `openai:gpt-5-mini` to something that streams deltas."""
+
+import asyncio
+import importlib
+import importlib.util
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from roomful.domain.agents import ModelRef
+from roomful.domain.errors import Invalid
+from roomful.domain.ports import Model
+from roomful.domain.shape import check_id
+from roomful.models.openai import OpenAIModel, completions_url
+from roomful.models.script import Script, load_script
+from roomful.models.scripted import ScriptedModel, Sleep
+
+if TYPE_CHECKING:
+    from roomful.models.pydantic_ai import PydanticAIModel
+
+__all__ = ["ModelShelf", "OpenAIModel", "Script", "ScriptedModel", "load_script"]
+
+_KEPT = 64
+_ENDINGS = (".yaml", ".yml", ".json")
+
+
+class ModelShelf:
+    """Finds models by provider: `scripted`, `openai`, and any that pydantic-ai knows.
+
+    `scripts` are known by name; another name is looked for as NAME.yaml, .yml or .json in `script_dirs`.
+    `operator_keys` are the operator's own, by provider; they go to the provider's own address only.
+    `resolve_secret` opens what stands in a model's `apiKey`.
+    """
+
+    def __init__(
+        self,
+        *,
+        resolve_secret: Callable[[str], str],
+        operator_keys: Mapping[str, str] | None = None,
+        scripts: Mapping[str, Script] | None = None,
+        script_dirs: Sequence[Path] = (),
+        sleep: Sleep = asyncio.sleep,
+    ) -> None:
+        self._resolve_secret = resolve_secret
+        self._operator_keys = dict(operator_keys or {})
+        self._script_dirs = tuple(script_dirs)
+        self._sleep = sleep
+        self._scripted = {name: ScriptedModel(script, sleep) for name, script in (scripts or {}).items()}
+        self._openai = OpenAIModel(
+            resolve_secret=resolve_secret, operator_key=self._operator_keys.get("openai")
+        )
+        self._others: dict[tuple[str, str | None], PydanticAIModel] = {}
+
+    def find(self, ref: ModelRef) -> Model:
+        if not (ref.provider and ref.model):
+            raise Invalid(
+                f"model {ref.name!r} must be PROVIDER:NAME, as in openai:gpt-5-mini or scripted:demo"
+            )
+        if ref.provider == "scripted":
+            return self._find_scripted(ref)
+        if ref.provider == "openai":
+            if ref.base_url is not None:
+                completions_url(ref.base_url)
+            return self._openai
+        return self._find_other(ref)
+
+    def add_script(self, name: str, script: Script) -> None:
+        self._scripted[name] = ScriptedModel(script, self._sleep)
+
+    async def warm(self, refs: Iterable[ModelRef] = ()) -> None:
+        """Does ahead what the first request would have to wait for. Never fails for what it cannot find."""
+        self._openai.warm()
+        if any(ref.provider not in ("openai", "scripted") for ref in refs) and _has_extra():
+            await asyncio.to_thread(importlib.import_module, "roomful.models.pydantic_ai")
+
+    async def close(self) -> None:
+        await self._openai.close()
+        while self._others:
+            _, model = self._others.popitem()
+            await model.close()
+
+    def _find_scripted(self, ref: ModelRef) -> Model:
+        if ref.model in self._scripted:
+            return self._scripted[ref.model]
+        check_id(ref.model, "script name")
+        for folder in self._script_dirs:
+            for ending in _ENDINGS:
+                path = folder / (ref.model + ending)
+                if path.is_file():
+                    self.add_script(ref.model, load_script(path))
+                    return self._scripted[ref.model]
+        known = ", ".join(sorted(self._scripted)) or "none"
+        raise Invalid(f"model {ref.name!r}: there is no script of that name (known: {known})")
+
+    def _find_other(self, ref: ModelRef) -> Model:
+        if not _has_extra():
+            raise Invalid(
+                f"model {ref.name!r} needs the extra `models`: install it with pip install 'roomful[models]'"
+            )
+        from roomful.models.pydantic_ai import build
+
+        if ref.api_key is not None:
+            key = self._resolve_secret(ref.api_key).strip()
+        else:
+            key = self._operator_keys.get(ref.provider)
+        place = (ref.name, key)
+        model = self._others.get(place) if ref.base_url is None else None
+        if model is None:
+            model = build(ref, key)
+            if len(self._others) >= _KEPT:
+                del self._others[next(iter(self._others))]  # a stream that still uses it keeps it
+            self._others[place] = model
+        return model
+
+
+def _has_extra() -> bool:
+    return importlib.util.find_spec("pydantic_ai") is not None
