@@ -1,0 +1,58 @@
+"""The record of everything, in SQLite or Postgres. Which one is said by a URL."""
+
+import asyncio
+import uuid
+
+from roomful.domain.ports import Clock, Store
+from roomful.store.database import CannotOpen, Engine
+from roomful.store.migrating import migrate_database
+from roomful.store.record import Record
+
+__all__ = ["CannotOpen", "migrate", "open_store"]
+
+
+async def open_store(url: str, clock: Clock, *, patience: float = 2.0) -> Store:
+    """`sqlite:///roomful.db`, `sqlite:////folder/roomful.db`, `sqlite://:memory:` (gone when closed), or
+    `postgresql://…`, where `?schema=` keeps deployments apart. Brings the schema up to date.
+
+    `patience`: how many seconds a write waits for a lock before it is refused.
+    Errors: CannotOpen, when trying again will not help; Unavailable.
+    """
+    engine = await asyncio.to_thread(_open, url, patience)
+    record = Record(engine, clock, name=uuid.uuid4().hex)
+    await record.tidy()
+    return record
+
+
+def migrate(url: str) -> list[int]:
+    """Brings the schema up to date and answers with the versions it applied."""
+    engine = _engine(url, patience=60.0)
+    try:
+        return migrate_database(engine.writing)
+    finally:
+        engine.close()
+
+
+def _open(url: str, patience: float) -> Engine:
+    engine = _engine(url, patience)
+    try:
+        migrate_database(engine.writing)
+    except BaseException:
+        engine.close()
+        raise
+    return engine
+
+
+def _engine(url: str, patience: float) -> Engine:
+    if url.startswith("sqlite://"):
+        from roomful.store.sqlite import SqliteEngine
+
+        return SqliteEngine(url, patience=patience)
+    if url.startswith(("postgresql://", "postgres://")):
+        try:
+            from roomful.store.postgres import PostgresEngine
+        except ImportError as error:
+            raise CannotOpen("Postgres needs another package: pip install 'roomful[postgres]'.") from error
+        return PostgresEngine(url, patience=patience)
+    scheme = url.partition("://")[0]
+    raise CannotOpen(f"A database begins with sqlite:// or postgresql://, not with {scheme!r}.")

@@ -1,0 +1,204 @@
+"""Messages: written once with their place in the space, read by pages of ready JSON."""
+
+from collections.abc import Callable
+from operator import attrgetter
+from typing import TypeVar
+
+import msgspec
+
+from roomful.domain.errors import Conflict, Invalid, NotFound
+from roomful.domain.messages import Message, Part, ReasoningPart, TextPart, ToolCallPart, is_private
+from roomful.domain.ports import StoredMessage
+from roomful.domain.shape import UNSET, clean_text, encode_json
+from roomful.store.announced import Announced
+from roomful.store.database import LAST_SEQ, Database, Reader, Row, Write
+
+MOST_ON_A_PAGE = 1000
+MOST_WORDS = 16
+MOST_SOUGHT = 1000
+ERASED_AT_ONCE = 200
+
+T = TypeVar("T")
+_decode = msgspec.json.Decoder(Message).decode
+_seq = attrgetter("seq")
+_ESCAPES = str.maketrans({"%": r"\%", "_": r"\_", "\\": r"\\"})
+
+_TAKE_SEQ = "UPDATE spaces SET last_seq = last_seq + 1 WHERE id = ? RETURNING last_seq"
+_INSERT = """
+INSERT INTO messages (space_id, seq, id, entity_id, run_id, status, is_private, is_answered, words, body)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING"""
+_SAVE = """
+UPDATE messages SET status = ?, is_private = ?, is_answered = ?, words = ?,
+  body = CAST(? AS TEXT) || seq || CAST(? AS TEXT)
+WHERE id = ? AND space_id = ?"""
+_SAVE_UNANSWERED = _SAVE + " AND NOT is_answered"
+_FIND = "SELECT seq, body FROM messages WHERE id = ? AND space_id = ? FOR NO KEY UPDATE"
+_OF_ENTITY = """
+SELECT space_id, seq, body FROM messages WHERE entity_id = ? AND (space_id, seq) > (?, ?)
+ORDER BY space_id, seq LIMIT ?"""
+_PAGE = """
+SELECT number AS seq, NULL AS id, NULL AS status, NULL AS is_private, NULL AS body FROM writers WHERE id = ?
+UNION ALL SELECT * FROM (
+  SELECT seq, id, status, is_private, body FROM messages
+  WHERE space_id = ? AND seq > ? AND seq < ?{words} ORDER BY seq {order} LIMIT ?
+) AS page"""
+
+_HAS_WORD = r" AND words LIKE ? ESCAPE '\'"
+
+
+def add_message(message: Message) -> Write:
+    head, tail = _around_seq(message)
+    id, space_id, entity_id = message.id, message.space_id, message.entity_id
+    run_id = None if message.run_id is UNSET else message.run_id
+    facts = _facts(message)
+
+    def write(db: Database) -> int:
+        taken = db.rows(_TAKE_SEQ, (space_id,))
+        if not taken:
+            raise NotFound(f"There is no space {space_id}.")
+        [(seq,)] = taken
+        if not db.count(_INSERT, (space_id, seq, id, entity_id, run_id, *facts, f"{head}{seq}{tail}")):
+            raise Conflict(f"There is a message {id} already.")
+        return seq
+
+    return write
+
+
+def save_message(message: Message) -> Write:
+    """`seq` comes from the row: the message may have been handed in before its own was known."""
+    head, tail = _around_seq(message)
+    place = (message.id, message.space_id)
+    facts = _facts(message)
+
+    def write(db: Database) -> None:
+        if db.count(_SAVE_UNANSWERED, (*facts, head, tail, *place)):
+            return
+        rows = db.rows(_FIND, place)
+        if not rows:
+            raise NotFound(f"There is no message {place[0]} in {place[1]}.")
+        [(seq, stored)] = rows
+        merged = _with_answers(_decode(f"{head}{seq}{tail}"), _decode(stored))
+        db.count(_SAVE, (*_facts(merged), *_around_seq(merged), *place))
+
+    return write
+
+
+def erase_texts(entity_id: str, at: str) -> Write:
+    def write(db: Database) -> None:
+        place: tuple[str, int] = ("", 0)
+        while rows := db.rows(_OF_ENTITY, (entity_id, *place, ERASED_AT_ONCE)):
+            for space_id, seq, body in rows:
+                place = (space_id, seq)
+                erased = encode_json(_without_texts(_decode(body), at)).decode()
+                db.count(
+                    "UPDATE messages SET words = '', body = ? WHERE space_id = ? AND seq = ?",
+                    (erased, *place),
+                )
+
+    return write
+
+
+class Reading(msgspec.Struct, frozen=True):
+    """Which page is wanted."""
+
+    space_id: str
+    before: int | None
+    after: int | None
+    limit: int
+    query: str | None
+
+
+async def history(
+    reader: Reader, announced: Announced, writer: str, wanted: Reading, at: Callable[[], T]
+) -> tuple[list[StoredMessage], bool, T]:
+    forwards = wanted.after is not None
+    limit = max(1, min(wanted.limit, MOST_ON_A_PAGE))
+    likes = _likes(wanted.query or "")
+    sql = _PAGE.format(words=_HAS_WORD * len(likes), order="ASC" if forwards else "DESC")
+    lowest = wanted.after if wanted.after is not None else 0
+    highest = wanted.before if wanted.before is not None else LAST_SEQ
+    params = (writer, wanted.space_id, lowest, highest, *likes, limit + 1)
+
+    async def read() -> tuple[list[Row], int | None]:
+        """The page and the writer's number are one statement, hence one state of the database."""
+        rows = await reader.rows(sql, params, slow=bool(likes))
+        number = next((row[0] for row in rows if row[1] is None), None)
+        return [row for row in rows if row[1] is not None], number
+
+    rows, moment = await announced.exactly(read, at)
+    page = sorted(map(_stored, rows), key=_seq)
+    has_more = len(page) > limit
+    if has_more:
+        page.pop(-1 if forwards else 0)
+    return page, has_more, moment
+
+
+async def message(reader: Reader, space_id: str, message_id: str) -> Message | None:
+    rows = await reader.rows(
+        "SELECT body FROM messages WHERE id = ? AND space_id = ?", (message_id, space_id)
+    )
+    return _decode(rows[0][0]) if rows else None
+
+
+async def open_messages(reader: Reader, run_id: str) -> list[Message]:
+    rows = await reader.rows(
+        "SELECT body FROM messages WHERE run_id = ? AND status = 'open' ORDER BY space_id, seq", (run_id,)
+    )
+    return [_decode(body) for (body,) in rows]
+
+
+def _around_seq(message: Message) -> tuple[str, str]:
+    """The message's JSON before and after the number of its `seq`.
+
+    The key's first appearance is the right one: only three texts come before it, and within a text a quote
+    is never bare.
+    """
+    head, key, rest = encode_json(message).decode().partition('"seq":')
+    return head + key, rest[rest.index(",") :]
+
+
+def _facts(message: Message) -> tuple[str, bool, bool, str]:
+    """The columns that stand beside the body: status, is_private, is_answered, words."""
+    return message.status, is_private(message), bool(_answered(message)), _words(message)
+
+
+def _answered(message: Message) -> dict[str, Part]:
+    return {
+        part.id: part
+        for part in message.parts
+        if isinstance(part, ToolCallPart) and part.answered_by is not UNSET
+    }
+
+
+def _with_answers(message: Message, stored: Message) -> Message:
+    """The message, but each answered part of the stored one whose answer it does not know."""
+    kept = _answered(stored)
+    for part_id in _answered(message):
+        kept.pop(part_id, None)
+    return msgspec.structs.replace(message, parts=[kept.get(part.id, part) for part in message.parts])
+
+
+def _words(message: Message) -> str:
+    return message.text.replace("\0", " ").casefold()
+
+
+def _likes(query: str) -> list[str]:
+    words = clean_text(query).casefold().split()
+    if len(words) > MOST_WORDS or len(query) > MOST_SOUGHT:
+        raise Invalid(f"Search for at most {MOST_WORDS} words and {MOST_SOUGHT} characters.")
+    return [f"%{word.translate(_ESCAPES)}%" for word in words]
+
+
+def _without_texts(message: Message, at: str) -> Message:
+    parts = [
+        msgspec.structs.replace(part, text="") if isinstance(part, TextPart | ReasoningPart) else part
+        for part in message.parts
+    ]
+    return msgspec.structs.replace(message, parts=parts, updated_at=at)
+
+
+def _stored(row: Row) -> StoredMessage:
+    seq, id, status, private, body = row
+    return StoredMessage(
+        id=id, seq=seq, is_open=status == "open", is_private=bool(private), body=body.encode()
+    )

@@ -1,0 +1,137 @@
+"""From a change to the statements that write it. Here everything mutable is encoded, before it can change."""
+
+from collections.abc import Iterator, Sequence
+from typing import assert_never
+
+from roomful.domain.changes import (
+    AddEntity,
+    AddMessage,
+    AddRun,
+    AddSpace,
+    AddToken,
+    Change,
+    ClaimRun,
+    EndLeases,
+    EraseEntity,
+    ExpectCall,
+    ExpectStatus,
+    Guard,
+    KeepAlive,
+    MarkRead,
+    PutAgent,
+    PutMember,
+    Recall,
+    Release,
+    RemoveAgent,
+    RemoveMember,
+    RemoveSpace,
+    RevokeTokens,
+    SaveCalls,
+    SaveMessage,
+    SaveRun,
+    SaveSpace,
+    SaveStep,
+    TakeOver,
+    Unblock,
+)
+from roomful.domain.ports import Clock, KnownAnswer
+from roomful.store import calls, messages, people, remembered, runs, spaces
+from roomful.store.database import Database, Write
+
+
+def plan(change: Change, clock: Clock) -> Write:
+    match change:
+        case AddMessage():
+            return messages.add_message(change.message)
+        case SaveMessage():
+            return messages.save_message(change.message)
+        case Guard():
+            return runs.guard(change.lease)
+        case AddRun():
+            return runs.add_run(change.run, change.lease)
+        case SaveRun():
+            return runs.save_run(change.run)
+        case SaveCalls():
+            return calls.save_calls(change.calls)
+        case SaveStep():
+            return calls.save_step(change.step)
+        case ClaimRun():
+            return runs.claim_run(change.run_id, change.owner, change.now)
+        case TakeOver():
+            return runs.take_over(change.run_id, change.owner)
+        case Release():
+            return runs.release(change.run_id)
+        case KeepAlive():
+            return runs.keep_alive(change.worker, change.until)
+        case EndLeases():
+            return runs.end_leases(change.but)
+        case Unblock():
+            return calls.unblock(change.run_id)
+        case ExpectStatus():
+            return runs.expect_status(change.run_id, change.statuses)
+        case ExpectCall():
+            return calls.expect_call(change.call_id)
+        case Recall():
+            known = KnownAnswer(digest=change.digest, status=change.status, answer=change.answer)
+            return remembered.recall(change.owner, change.key, known, clock.now())
+        case _:
+            return _plan_for_people(change, clock)
+
+
+def _plan_for_people(
+    change: AddEntity
+    | EraseEntity
+    | AddToken
+    | RevokeTokens
+    | PutAgent
+    | RemoveAgent
+    | AddSpace
+    | SaveSpace
+    | RemoveSpace
+    | PutMember
+    | RemoveMember
+    | MarkRead,
+    clock: Clock,
+) -> Write:
+    match change:
+        case AddEntity():
+            return people.add_entity(change.entity)
+        case EraseEntity():
+            return _both(
+                people.erase_entity(change.entity_id), messages.erase_texts(change.entity_id, change.at)
+            )
+        case AddToken():
+            return people.add_token(change.token, change.digest)
+        case RevokeTokens():
+            return people.revoke_tokens(change.entity_id, change.token_id)
+        case PutAgent():
+            return people.put_agent(change.agent, only_new=change.only_new)
+        case RemoveAgent():
+            return people.remove_agent(change.agent_id)
+        case AddSpace():
+            return spaces.add_space(change.space)
+        case SaveSpace():
+            return spaces.save_space(change.space)
+        case RemoveSpace():
+            return spaces.remove_space(change.space_id)
+        case PutMember():
+            return spaces.put_member(change.space_id, change.entity_id, change.role, clock.now())
+        case RemoveMember():
+            return spaces.remove_member(change.space_id, change.entity_id)
+        case MarkRead():
+            return spaces.mark_read(change.space_id, change.entity_id, change.seq)
+        case _:
+            assert_never(change)
+
+
+def spaces_in(changes: Sequence[Change]) -> Iterator[str]:
+    """The spaces whose order the changes add to."""
+    return (change.message.space_id for change in changes if isinstance(change, AddMessage))
+
+
+def _both(first: Write, second: Write) -> Write:
+    def write(db: Database) -> None:
+        first(db)
+        second(db)
+
+    return write

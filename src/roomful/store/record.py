@@ -1,0 +1,143 @@
+"""The record: the port `Store` over either engine."""
+
+import asyncio
+import contextlib
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+import msgspec
+
+from roomful.domain.agents import Agent
+from roomful.domain.changes import Change
+from roomful.domain.entities import Entity, Principal, Token
+from roomful.domain.errors import Invalid, Unavailable
+from roomful.domain.messages import Message
+from roomful.domain.ports import Clock, KnownAnswer, StoredMessage
+from roomful.domain.runs import Call, Run, RunStatus, Step
+from roomful.domain.spaces import Member, MySpace, Role, Space
+from roomful.store import calls, messages, people, remembered, runs, spaces
+from roomful.store.announced import Announced
+from roomful.store.database import Engine
+from roomful.store.plan import plan, spaces_in
+from roomful.store.writer import Then, Writer
+
+T = TypeVar("T")
+_CANNOT_BE_ENCODED = (TypeError, ValueError, OverflowError, RecursionError, msgspec.MsgspecError)
+
+
+class Record:
+    """Made on a running event loop, whose thread alone may use it."""
+
+    def __init__(self, engine: Engine, clock: Clock, name: str) -> None:
+        self._engine = engine
+        self._clock = clock
+        self._name = name
+        self._reader = engine.reader
+        self._announced = Announced()
+        self._writer = Writer(engine.writing, name, clock, self._announced)
+
+    async def tidy(self) -> None:
+        """Throws away what workers and writers that are gone left behind, now or the next time."""
+        with contextlib.suppress(Unavailable):
+            await self._writer.submit([remembered.forget_the_gone(self._clock.now())])
+
+    def commit(self, changes: Sequence[Change], then: Then | None = None) -> asyncio.Future[list[Any]]:
+        """Never raises: what goes wrong is in the future."""
+        try:
+            writes = [plan(change, self._clock) for change in changes]
+        except _CANNOT_BE_ENCODED as error:
+            refused: asyncio.Future[list[Any]] = asyncio.get_running_loop().create_future()
+            refused.set_exception(Invalid(f"This cannot be written as JSON: {error}."))
+            return refused
+        return self._writer.submit(writes, then, tuple(spaces_in(changes)))
+
+    async def history(
+        self,
+        space_id: str,
+        *,
+        before: int | None = None,
+        after: int | None = None,
+        limit: int = 50,
+        query: str | None = None,
+        at: Callable[[], T],
+    ) -> tuple[list[StoredMessage], bool, T]:
+        reading = messages.Reading(space_id, before, after, limit, query)
+        return await messages.history(self._reader, self._announced, self._name, reading, at)
+
+    async def message(self, space_id: str, message_id: str) -> Message | None:
+        return await messages.message(self._reader, space_id, message_id)
+
+    async def open_messages(self, run_id: str) -> list[Message]:
+        return await messages.open_messages(self._reader, run_id)
+
+    async def principal(self, digest: bytes) -> Principal | None:
+        return await people.principal(self._reader, digest)
+
+    async def entity(self, entity_id: str) -> Entity | None:
+        return await people.entity(self._reader, entity_id)
+
+    async def entities(self) -> list[Entity]:
+        return await people.entities(self._reader)
+
+    async def tokens(self, entity_id: str) -> list[Token]:
+        return await people.tokens(self._reader, entity_id)
+
+    async def agent(self, agent_id: str) -> Agent | None:
+        return await people.agent(self._reader, agent_id)
+
+    async def agents(self) -> list[Agent]:
+        return await people.agents(self._reader)
+
+    async def space(self, space_id: str) -> Space | None:
+        return await spaces.space(self._reader, space_id)
+
+    async def all_spaces(self) -> list[Space]:
+        return await spaces.all_spaces(self._reader)
+
+    async def my_spaces(self, entity_id: str) -> list[MySpace]:
+        return await spaces.my_spaces(self._reader, entity_id)
+
+    async def role(self, space_id: str, entity_id: str) -> Role | None:
+        return await spaces.role(self._reader, space_id, entity_id)
+
+    async def members(self, space_id: str) -> list[Member]:
+        return await spaces.members(self._reader, space_id)
+
+    async def run(self, run_id: str) -> Run | None:
+        return await runs.run(self._reader, run_id)
+
+    async def runs(
+        self,
+        *,
+        agent_id: str | None = None,
+        space_id: str | None = None,
+        statuses: Sequence[RunStatus] = (),
+        limit: int = 100,
+    ) -> list[Run]:
+        return await runs.runs(self._reader, agent_id, space_id, statuses, limit)
+
+    async def unowned_runs(self, now: float) -> list[str]:
+        return await runs.unowned_runs(self._reader, now)
+
+    async def call(self, call_id: str) -> Call | None:
+        return await calls.call(self._reader, call_id)
+
+    async def calls(self, run_id: str) -> list[Call]:
+        return await calls.calls(self._reader, run_id)
+
+    async def steps(self, run_id: str) -> list[Step]:
+        return await calls.steps(self._reader, run_id)
+
+    async def known_answer(self, owner: str, key: str) -> KnownAnswer | None:
+        return await remembered.known_answer(self._reader, owner, key)
+
+    async def get_meta(self, key: str) -> str | None:
+        return await remembered.get_meta(self._reader, key)
+
+    async def set_meta(self, key: str, value: str) -> None:
+        await self._writer.submit([remembered.set_meta(key, value)])
+
+    async def close(self) -> None:
+        """Stores what was handed in before."""
+        await self._writer.close()
+        await asyncio.to_thread(self._engine.close)

@@ -1,0 +1,122 @@
+"""Spaces and who is in them."""
+
+import msgspec
+
+from roomful.domain.errors import Conflict, NotFound
+from roomful.domain.shape import encode_json
+from roomful.domain.spaces import Member, MySpace, Role, Space
+from roomful.store.database import LAST_SEQ, Database, Reader, Write
+
+MOST_UNREAD = 1000
+MOST_LOOKED_AT = 2000
+"""How far beyond a member's mark unread messages are counted, its own among them."""
+
+_decode_space = msgspec.json.Decoder(Space).decode
+
+_INSERT = "INSERT INTO spaces (id, created_at, body) VALUES (?, ?, ?) ON CONFLICT DO NOTHING"
+_PUT_MEMBER = """
+INSERT INTO members (space_id, entity_id, role, joined_at) VALUES (?, ?, ?, ?)
+ON CONFLICT (space_id, entity_id) DO UPDATE SET role = excluded.role"""
+_MARK_READ = """
+UPDATE members SET read_seq = (
+  SELECT CASE WHEN last_seq < ? THEN last_seq ELSE ? END FROM spaces WHERE spaces.id = members.space_id
+) WHERE space_id = ? AND entity_id = ? AND read_seq < ?"""
+_MEMBERS = """
+SELECT e.id, e.name, e.kind, m.role FROM members m JOIN entities e ON e.id = m.entity_id
+WHERE m.space_id = ? ORDER BY m.joined_at, e.id"""
+_MY_SPACES = """
+SELECT s.body, m.role, s.last_seq, (
+  SELECT count(*) FROM (
+    SELECT entity_id FROM messages
+    WHERE messages.space_id = s.id AND messages.seq > m.read_seq ORDER BY messages.seq LIMIT ?
+  ) AS unread WHERE unread.entity_id <> m.entity_id
+) FROM members m JOIN spaces s ON s.id = m.space_id
+WHERE m.entity_id = ? ORDER BY s.created_at, s.id"""
+
+
+def add_space(space: Space) -> Write:
+    values = (space.id, space.created_at, encode_json(space).decode())
+
+    def write(db: Database) -> None:
+        if not db.count(_INSERT, values):
+            raise Conflict(f"There is a space {values[0]} already.")
+
+    return write
+
+
+def save_space(space: Space) -> Write:
+    values = (encode_json(space).decode(), space.id)
+
+    def write(db: Database) -> None:
+        if not db.count("UPDATE spaces SET body = ? WHERE id = ?", values):
+            raise _no_space(values[1])
+
+    return write
+
+
+def remove_space(space_id: str) -> Write:
+    def write(db: Database) -> None:
+        for table in ("messages", "members", "run_spaces"):
+            db.count(f"DELETE FROM {table} WHERE space_id = ?", (space_id,))
+        if not db.count("DELETE FROM spaces WHERE id = ?", (space_id,)):
+            raise _no_space(space_id)
+
+    return write
+
+
+def put_member(space_id: str, entity_id: str, role: Role, now: float) -> Write:
+    def write(db: Database) -> None:
+        db.count(_PUT_MEMBER, (space_id, entity_id, role, now))
+
+    return write
+
+
+def remove_member(space_id: str, entity_id: str) -> Write:
+    def write(db: Database) -> None:
+        if not db.count("DELETE FROM members WHERE space_id = ? AND entity_id = ?", (space_id, entity_id)):
+            raise NotFound(f"{entity_id} is not a member of {space_id}.")
+
+    return write
+
+
+def mark_read(space_id: str, entity_id: str, seq: int) -> Write:
+    """Never beyond the last message either: what is yet to come is unread."""
+    mark = min(seq, LAST_SEQ)
+
+    def write(db: Database) -> None:
+        db.count(_MARK_READ, (mark, mark, space_id, entity_id, mark))
+
+    return write
+
+
+async def space(reader: Reader, space_id: str) -> Space | None:
+    rows = await reader.rows("SELECT body FROM spaces WHERE id = ?", (space_id,))
+    return _decode_space(rows[0][0]) if rows else None
+
+
+async def all_spaces(reader: Reader) -> list[Space]:
+    rows = await reader.rows("SELECT body FROM spaces ORDER BY created_at, id")
+    return [_decode_space(body) for (body,) in rows]
+
+
+async def my_spaces(reader: Reader, entity_id: str) -> list[MySpace]:
+    rows = await reader.rows(_MY_SPACES, (MOST_LOOKED_AT, entity_id))
+    return [
+        MySpace(space=_decode_space(body), role=role, unread=min(unread, MOST_UNREAD), last_seq=last_seq)
+        for body, role, last_seq, unread in rows
+    ]
+
+
+async def role(reader: Reader, space_id: str, entity_id: str) -> Role | None:
+    rows = await reader.rows(
+        "SELECT role FROM members WHERE space_id = ? AND entity_id = ?", (space_id, entity_id)
+    )
+    return rows[0][0] if rows else None
+
+
+async def members(reader: Reader, space_id: str) -> list[Member]:
+    return [Member(*row) for row in await reader.rows(_MEMBERS, (space_id,))]
+
+
+def _no_space(space_id: str) -> NotFound:
+    return NotFound(f"There is no space {space_id}.")

@@ -1,0 +1,244 @@
+"""The one thread that writes: it takes what waits, stores it in one transaction and announces it in order."""
+
+import asyncio
+import logging
+import queue
+import threading
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+from roomful.domain.errors import RoomfulError, Unavailable
+from roomful.domain.ports import Clock
+from roomful.store.announced import Announced
+from roomful.store.database import Collided, Database, Write
+
+MOST_IN_A_BATCH = 256
+MOST_WAITING = 10_000
+ATTEMPTS = 4
+PAUSE_SECONDS = 0.1
+
+Then: TypeAlias = Callable[[list[Any]], None]
+log = logging.getLogger("roomful.store")
+
+_SEEN = """
+INSERT INTO writers (id, number, seen) VALUES (?, ?, ?)
+ON CONFLICT (id) DO UPDATE SET number = excluded.number, seen = excluded.seen"""
+_LAST = """
+INSERT INTO writers (id, number, seen) VALUES (?, 0, ?)
+ON CONFLICT (id) DO UPDATE SET seen = excluded.seen RETURNING number"""
+_LOCK_SPACE = "SELECT 1 FROM spaces WHERE id = ? FOR NO KEY UPDATE"
+
+
+@dataclass(slots=True, eq=False)
+class Ticket:
+    """One commit on its way."""
+
+    writes: Sequence[Write]
+    spaces: Sequence[str]
+    then: Then | None
+    future: asyncio.Future[list[Any]]
+    results: list[Any] = field(default_factory=list[Any])
+    error: Exception | None = None
+
+
+class Writer:
+    """`submit` and what follows a batch happen on the event loop, everything between them on the thread."""
+
+    def __init__(self, db: Database, name: str, clock: Clock, announced: Announced) -> None:
+        self._db = db
+        self._name = name
+        self._clock = clock
+        self._announced = announced
+        self._loop = asyncio.get_running_loop()
+        self._queue: queue.SimpleQueue[Ticket | None] = queue.SimpleQueue()
+        self._waiting = 0
+        self._number = 0
+        self._failing = False
+        self._closing = threading.Event()
+        self._thread = threading.Thread(target=self._serve, name="roomful-writer", daemon=True)
+        self._thread.start()
+
+    def submit(
+        self, writes: Sequence[Write], then: Then | None = None, spaces: Sequence[str] = ()
+    ) -> asyncio.Future[list[Any]]:
+        """`spaces` are those whose order the writes change."""
+        future: asyncio.Future[list[Any]] = self._loop.create_future()
+        if self._closing.is_set():
+            future.set_exception(Unavailable("The store is closed."))
+        elif self._waiting >= MOST_WAITING:
+            future.set_exception(Unavailable(f"{MOST_WAITING} commits are waiting already; try again."))
+        else:
+            self._waiting += 1
+            self._queue.put(Ticket(writes, spaces, then, future))
+        return future
+
+    async def close(self) -> None:
+        """Stores what is waiting, then ends."""
+        if not self._closing.is_set():
+            self._closing.set()
+            self._queue.put(None)
+        await asyncio.to_thread(self._thread.join)
+
+    def _serve(self) -> None:
+        while batch := self._take():
+            try:
+                number = self._store(batch)
+            except Exception as error:  # noqa: BLE001 - the thread's outermost seam: the house goes on
+                self._refuse(batch, error)
+            else:
+                self._note(None)
+                self._deliver(number, batch)
+
+    def _take(self) -> list[Ticket]:
+        """What is waiting, at least one; empty at the end."""
+        batch: list[Ticket] = []
+        while len(batch) < MOST_IN_A_BATCH:
+            try:
+                ticket = self._queue.get(block=not batch)
+            except queue.Empty:
+                break
+            if ticket is None:
+                self._queue.put(None)
+                break
+            batch.append(ticket)
+        return batch
+
+    def _store(self, batch: list[Ticket]) -> int | None:
+        """Answers with the batch's number, or None when nothing was written."""
+        for _ in range(ATTEMPTS):
+            try:
+                return self._transaction(batch)
+            except Collided as error:
+                log.info("a batch of %d commits runs again: %s", len(batch), error)
+            finally:
+                self._db.rollback()
+        raise Unavailable("Other processes write the same rows all the time; try again.")
+
+    def _transaction(self, batch: list[Ticket]) -> int | None:
+        self._begin(batch)
+        try:
+            for ticket in batch:
+                ticket.error = None
+                ticket.results = [write(self._db) for write in ticket.writes]
+        except Unavailable:
+            raise
+        except Exception as error:  # noqa: BLE001 - somebody's fault: when they run apart it shows whose
+            self._db.rollback()
+            if len(batch) == 1:
+                self._note(error)
+                batch[0].error = error
+                return None
+            self._begin(batch)
+            self._run_apart(batch)
+        if not any(ticket.writes for ticket in batch if ticket.error is None):
+            return None
+        self._number += 1
+        self._db.count(_SEEN, (self._name, self._number, self._clock.now()))
+        self._commit(self._number)
+        return self._number
+
+    def _begin(self, batch: list[Ticket]) -> None:
+        """Processes that share a database take a batch's spaces in one order: none waits in a circle."""
+        self._db.begin()
+        spaces = (
+            {space_id for ticket in batch for space_id in ticket.spaces} if self._db.shared else set[str]()
+        )
+        if len(spaces) > 1:
+            for space_id in sorted(spaces):
+                self._db.rows(_LOCK_SPACE, (space_id,))
+
+    def _run_apart(self, batch: list[Ticket]) -> None:
+        """Each commit behind a savepoint, so that a failing one takes back only itself."""
+        for ticket in batch:
+            self._db.rows("SAVEPOINT apart")
+            try:
+                ticket.results = [write(self._db) for write in ticket.writes]
+            except Unavailable:
+                raise
+            except Exception as error:  # noqa: BLE001 - whatever it was, it belongs to this caller alone
+                self._note(error)
+                ticket.error = error
+                self._db.rows("ROLLBACK TO SAVEPOINT apart")
+            self._db.rows("RELEASE SAVEPOINT apart")
+
+    def _commit(self, number: int) -> None:
+        try:
+            self._db.commit()
+        except Unavailable:
+            self._db.rollback()
+            if not self._landed(number):
+                raise
+
+    def _landed(self, number: int) -> bool:
+        """Whether a commit that was never confirmed took place. Its callers wait until that is known.
+
+        The server may still be at it. Writing the row that the commit wrote waits for its end.
+        """
+        while True:
+            try:
+                self._db.begin()
+                return self._db.rows(_LAST, (self._name, self._clock.now())) == [(number,)]
+            except Unavailable as error:
+                self._refuse(self._drained(), error)
+            finally:
+                self._db.rollback()
+            if self._closing.wait(PAUSE_SECONDS):
+                return False
+
+    def _drained(self) -> Iterable[Ticket]:
+        """Everything that is waiting now."""
+        for _ in range(self._queue.qsize()):
+            ticket = self._queue.get()
+            if ticket is None:
+                self._queue.put(None)
+            else:
+                yield ticket
+
+    def _refuse(self, tickets: Iterable[Ticket], error: Exception) -> None:
+        self._note(error)
+        refused = list(tickets)
+        for ticket in refused:
+            ticket.error = Unavailable(error.detail) if isinstance(error, Unavailable) else error
+        self._deliver(None, refused)
+
+    def _note(self, error: Exception | None) -> None:
+        """An outage is logged when it begins and when it ends, however many commits it costs."""
+        if error is None or isinstance(error, Unavailable):
+            if error is not None and not self._failing:
+                log.error("the database cannot be written: %s", error)
+            elif error is None and self._failing:
+                log.warning("the database can be written again")
+            self._failing = error is not None
+        elif not isinstance(error, RoomfulError):
+            log.error("a commit failed in an unforeseen way", exc_info=error)
+
+    def _deliver(self, number: int | None, batch: list[Ticket]) -> None:
+        try:
+            self._loop.call_soon_threadsafe(self._finish, number, batch)
+        except RuntimeError:
+            log.warning("the event loop is closed: %d commits have nobody to tell", len(batch))
+
+    def _finish(self, number: int | None, batch: list[Ticket]) -> None:
+        """On the event loop: first every `then` in order, then whoever waits for this moment."""
+        self._waiting -= len(batch)
+        if number is not None:
+            self._announced.before_next()
+        for ticket in batch:
+            _tell(ticket)
+        if number is not None:
+            self._announced.reached(number)
+
+
+def _tell(ticket: Ticket) -> None:
+    if ticket.error is None and ticket.then is not None:
+        try:
+            ticket.then(ticket.results)
+        except (Exception, asyncio.CancelledError):
+            log.exception("what follows a commit failed; the commit stands")
+    if ticket.future.done():
+        return
+    if ticket.error is None:
+        ticket.future.set_result(ticket.results)
+    else:
+        ticket.future.set_exception(ticket.error)

@@ -1,0 +1,130 @@
+"""Spaces, who is in them, and what they have not read."""
+
+import msgspec
+import pytest
+
+from roomful.domain.changes import (
+    AddEntity,
+    AddMessage,
+    AddRun,
+    AddSpace,
+    EraseEntity,
+    MarkRead,
+    PutMember,
+    RemoveMember,
+    RemoveSpace,
+    SaveSpace,
+)
+from roomful.domain.errors import Conflict, NotFound
+from roomful.domain.ports import Store
+from roomful.domain.spaces import Member, MySpace
+from tests.store.things import LATER, HandClock, entity, message, run, say, seqs, settle_in, space
+
+
+async def test_a_space_is_added_saved_and_listed_by_age(store: Store) -> None:
+    await store.commit([AddSpace(space("b", LATER)), AddSpace(space("c")), AddSpace(space("a", LATER))])
+    with pytest.raises(Conflict):
+        await store.commit([AddSpace(space("a"))])
+    renamed = msgspec.structs.replace(space("c"), name="Renamed", flow="guarded")
+    await store.commit([SaveSpace(renamed)])
+
+    assert await store.all_spaces() == [renamed, space("a", LATER), space("b", LATER)]
+    assert await store.space("c") == renamed
+    assert await store.space("nowhere") is None
+    with pytest.raises(NotFound):
+        await store.commit([SaveSpace(space("nowhere"))])
+
+
+async def test_members_are_listed_in_the_order_they_joined(store: Store, clock: HandClock) -> None:
+    await settle_in(store)
+    await store.commit([AddEntity(entity("zed", "Zed", "agent")), AddEntity(entity("cy", "Cy"))])
+    for newcomer in ("zed", "bo"):
+        clock.seconds += 1
+        await store.commit([PutMember("s", newcomer, "member")])
+    await store.commit([PutMember("s", "cy", "reader")])
+    clock.seconds += 1
+    await store.commit([PutMember("s", "zed", "reader")])
+
+    assert await store.members("s") == [
+        Member("ann", "Ann", "human", "owner"),
+        Member("zed", "Zed", "agent", "reader"),
+        Member("bo", "Bo", "human", "member"),
+        Member("cy", "Cy", "human", "reader"),
+    ]
+    assert await store.role("s", "zed") == "reader"
+    assert await store.role("s", "nobody") is None
+    assert await store.role("nowhere", "ann") is None
+
+
+async def test_a_member_is_called_by_its_name_of_today(store: Store) -> None:
+    await settle_in(store)
+    await store.commit([EraseEntity("ann", LATER)])
+
+    assert await store.members("s") == [Member("ann", "(erased)", "human", "owner")]
+
+
+@pytest.mark.parametrize(("space_id", "entity_id"), [("s", "nobody"), ("nowhere", "bo")])
+async def test_membership_joins_two_that_are_there(store: Store, space_id: str, entity_id: str) -> None:
+    await settle_in(store)
+
+    with pytest.raises(NotFound):
+        await store.commit([PutMember(space_id, entity_id, "member")])
+
+
+async def test_a_member_leaves_once(store: Store) -> None:
+    await settle_in(store)
+    await store.commit([PutMember("s", "bo", "member")])
+    await store.commit([RemoveMember("s", "ann")])
+
+    assert [member.entity_id for member in await store.members("s")] == ["bo"]
+    with pytest.raises(NotFound):
+        await store.commit([RemoveMember("s", "ann")])
+
+
+async def test_what_others_wrote_is_unread_until_it_is_marked(store: Store) -> None:
+    await settle_in(store, "s", "t", "u")
+    await store.commit([PutMember("s", "bo", "reader"), PutMember("t", "bo", "member")])
+    await say(store, "one", "two", "three")
+    await store.commit([AddMessage(message("own", entity_id="bo")), AddMessage(message("last"))])
+
+    async def of_bo() -> list[MySpace]:
+        return await store.my_spaces("bo")
+
+    unread = MySpace(space=space("s"), role="reader", unread=4, last_seq=5)
+    empty = MySpace(space=space("t"), role="member", unread=0, last_seq=0)
+    assert await of_bo() == [unread, empty]
+
+    await store.commit([MarkRead("s", "bo", 2)])
+    assert [one.unread for one in await of_bo()] == [2, 0]
+    await store.commit([MarkRead("s", "bo", 1)])
+    assert [one.unread for one in await of_bo()] == [2, 0]
+    await store.commit([MarkRead("s", "bo", 2**80)])
+    assert [one.unread for one in await of_bo()] == [0, 0]
+    await store.commit([AddMessage(message("newest"))])
+    assert [one.unread for one in await of_bo()] == [1, 0]
+    await store.commit([MarkRead("s", "stranger", 3)])
+    assert await store.my_spaces("stranger") == []
+
+
+async def test_nobody_is_told_of_more_than_a_thousand_unread(store: Store) -> None:
+    await settle_in(store)
+    await store.commit([PutMember("s", "bo", "member")])
+    await store.commit([AddMessage(message(f"m{number}")) for number in range(1001)])
+
+    assert [(one.unread, one.last_seq) for one in await store.my_spaces("bo")] == [(1000, 1001)]
+
+
+async def test_a_space_made_anew_knows_nothing_of_the_one_before(store: Store) -> None:
+    await settle_in(store)
+    await say(store, "hello")
+    await store.commit([AddRun(run(shown_in=["s"]))])
+    await store.commit([RemoveSpace("s")])
+    with pytest.raises(NotFound):
+        await store.commit([RemoveSpace("s")])
+    await store.commit([AddSpace(space("s"))])
+
+    assert await store.members("s") == []
+    assert await store.my_spaces("ann") == []
+    assert await store.runs(space_id="s") == []
+    assert await store.commit([AddMessage(message("new"))]) == [1]
+    assert await seqs(store) == [1]
