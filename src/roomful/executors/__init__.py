@@ -1,0 +1,1 @@
+"""What carries a tool call out: one module per kind of tool, all behind the Executor port."""

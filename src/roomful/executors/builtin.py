@@ -1,0 +1,87 @@
+"""What only the house itself can do: speak in a space, read what was said, know one's own runs."""
+
+from collections.abc import Awaitable, Callable
+
+from roomful.domain.outcomes import Done, Failed, Outcome
+from roomful.domain.ports import CallContext, Store
+from roomful.domain.shape import UNSET, Json
+from roomful.domain.tools import Builtin, ToolSpec
+from roomful.recall.context import in_words
+from roomful.spaces.history import History
+
+Operation = Callable[[CallContext], Awaitable[Outcome]]
+READ_LIMIT = 100
+
+
+class BuiltinExecutor:
+    has_effects = False
+
+    def __init__(self, store: Store, history: History) -> None:
+        self._store = store
+        self._history = history
+        self._operations: dict[str, Operation] = {
+            "say": self._said,
+            "skip": self._skip,
+            "enter_space": self._enter,
+            "read_messages": self._read,
+            "my_runs": self._my_runs,
+        }
+
+    def can(self, spec: ToolSpec) -> bool:
+        return isinstance(spec.executor, Builtin) and spec.executor.operation in self._operations
+
+    async def execute(self, context: CallContext) -> Outcome:
+        assert isinstance(context.spec.executor, Builtin)
+        return await self._operations[context.spec.executor.operation](context)
+
+    async def _said(self, context: CallContext) -> Outcome:
+        """The words were streamed while they were written; this only says so."""
+        if not context.call.places:
+            return Failed("nobody heard this: you are in no space; enter or name one of your spaces")
+        return Done({"sent": True, "messageId": context.call.places[0].message_id})
+
+    async def _skip(self, context: CallContext) -> Outcome:
+        return Done({"skipped": True})
+
+    async def _enter(self, context: CallContext) -> Outcome:
+        space_id = str(context.args.get("spaceId", ""))
+        return await self._messages(context, space_id, limit=context.args.get("limit", 10), offset=0)
+
+    async def _read(self, context: CallContext) -> Outcome:
+        space_id = context.args.get("spaceId") or context.call.active_space_id
+        if not space_id:
+            return Failed("you are in no space: give spaceId")
+        args = context.args
+        return await self._messages(
+            context, space_id, limit=args.get("limit", 20), offset=args.get("offset", 0)
+        )
+
+    async def _messages(self, context: CallContext, space_id: str, *, limit: Json, offset: Json) -> Outcome:
+        if await self._store.role(space_id, context.agent_id) is None:
+            return Failed(f"there is no space {space_id!r} that you are in")
+        count = max(1, min(int(limit or 20), READ_LIMIT))
+        skipped = max(0, min(int(offset or 0), 10_000))
+        messages = await self._history.recent(space_id, context.agent_id, min(count + skipped, 200))
+        chosen = messages[: len(messages) - skipped][-count:] if skipped else messages[-count:]
+        told = [{"id": m.id, "from": m.entity_id, "at": m.created_at, "text": in_words(m)} for m in chosen]
+        return Done({"spaceId": space_id, "messages": told})
+
+    async def _my_runs(self, context: CallContext) -> Outcome:
+        wanted = context.args.get("status")
+        runs = await self._store.runs(
+            agent_id=context.agent_id,
+            statuses=[wanted] if wanted else [],
+            limit=max(1, min(int(context.args.get("limit") or 20), READ_LIMIT)),
+        )
+        told = [
+            {
+                "id": run.id,
+                "status": run.status,
+                "trigger": run.trigger.type,
+                "spaceId": run.trigger.space_id if run.trigger.space_id is not UNSET else None,
+                "createdAt": run.created_at,
+                "isThisRun": run.id == context.run.id,
+            }
+            for run in runs
+        ]
+        return Done({"runs": told})
