@@ -1,0 +1,1 @@
+"""A run's life: it starts, thinks, calls, waits, is answered, resumes, is stopped, ends."""

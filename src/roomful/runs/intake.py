@@ -1,0 +1,197 @@
+"""A person's message comes in: it is stored, the agents it wakes get their runs, all in one commit."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from roomful.domain.changes import AddMessage, AddRun, Change, Recall
+from roomful.domain.entities import Principal
+from roomful.domain.errors import Conflict, Invalid, NotFound
+from roomful.domain.events import AgentActive, Announcement, MessageChanged
+from roomful.domain.messages import Message, TextPart
+from roomful.domain.ports import Clock, Ids, KnownAnswer, Store
+from roomful.domain.runs import Lease, Run, Trigger, TriggerType
+from roomful.domain.shape import Noun, clean_text, encode_json
+from roomful.domain.spaces import Member
+from roomful.runs.worker import Worker
+from roomful.spaces.access import Access
+from roomful.spaces.announcer import Announcer
+from roomful.spaces.mentions import check_mentions, find_mentions, who_wakes
+from roomful.spaces.voice import run_event
+
+TEXT_LIMIT = 100_000
+
+
+class Posted(msgspec.Struct):
+    message: Message
+    runs: list[Run]
+    replayed: bool = False
+
+
+class _Remembered(Noun):
+    message_id: str
+    run_ids: list[str]
+
+
+class Intake:
+    def __init__(
+        self,
+        *,
+        store: Store,
+        access: Access,
+        announcer: Announcer,
+        worker: Worker,
+        clock: Clock,
+        ids: Ids,
+    ) -> None:
+        self._store = store
+        self._access = access
+        self._announcer = announcer
+        self._worker = worker
+        self._clock = clock
+        self._ids = ids
+
+    async def post(
+        self,
+        principal: Principal,
+        space_id: str,
+        *,
+        text: str,
+        mentions: Sequence[str] = (),
+        client_message_id: str | None = None,
+        reply_to: str | None = None,
+        attachments: Sequence[str] = (),
+        key: str | None = None,
+        digest: bytes = b"",
+    ) -> Posted:
+        space = await self._access.space(principal, space_id, "write")
+        if key is not None and (known := await self._store.known_answer(principal.entity_id, key)):
+            return await self._again(space_id, known, digest)
+        members = await self._store.members(space_id)
+        message = self._message(principal.entity_id, space_id, _checked(text, attachments), members, mentions)
+        if client_message_id is not None:
+            message.client_message_id = client_message_id
+        if reply_to is not None:
+            await self._check_reply(space_id, reply_to)
+            message.reply_to = reply_to
+        message.attachments = list(attachments)
+        woken = who_wakes(space, members, principal.entity_id, message.mentions)
+        runs = [self._run(agent_id, message) for agent_id in woken if await self._store.agent(agent_id)]
+        try:
+            return await self._store_all(principal, message, runs, key, digest)
+        except Conflict:
+            known = await self._store.known_answer(principal.entity_id, key or "")
+            if known is None:
+                raise
+            return await self._again(space_id, known, digest)
+
+    async def _store_all(
+        self, principal: Principal, message: Message, runs: list[Run], key: str | None, digest: bytes
+    ) -> Posted:
+        changes: list[Change] = []
+        if key is not None:
+            remembered = _Remembered(message_id=message.id, run_ids=[run.id for run in runs])
+            changes.append(
+                Recall(
+                    owner=principal.entity_id,
+                    key=key,
+                    digest=digest,
+                    status=201,
+                    answer=encode_json(remembered),
+                )
+            )
+        leases = [self._worker.reserve(run.id) for run in runs]
+        for run, lease in zip(runs, leases, strict=True):
+            run.status = "running" if lease is not None else "queued"
+            changes.append(AddRun(run=msgspec.structs.replace(run), lease=lease))
+        changes.append(AddMessage(message))
+
+        def then(results: list[Any]) -> None:
+            message.seq = results[-1]
+            self._announce(message, runs)
+            self._launch(runs, leases)
+
+        await self._store.commit(changes, then)
+        return Posted(message=message, runs=runs)
+
+    def _announce(self, message: Message, runs: Sequence[Run]) -> None:
+        space_id = message.space_id
+        event = MessageChanged(space_id=space_id, message=msgspec.structs.replace(message))
+        heard = [Announcement(event=event, space_id=space_id, message_id=message.id)]
+        for run in runs:
+            active = AgentActive(space_id=space_id, entity_id=run.agent_id, run_id=run.id)
+            heard += [
+                Announcement(event=about, space_id=space_id, run_id=run.id)
+                for about in (run_event(run, space_id), active)
+            ]
+        self._announcer(heard)
+
+    def _launch(self, runs: Sequence[Run], leases: Sequence[Lease | None]) -> None:
+        for run, lease in zip(runs, leases, strict=True):
+            if lease is not None:
+                self._worker.launch(run, lease)
+
+    def _message(
+        self, author: str, space_id: str, text: str, members: Sequence[Member], mentions: Sequence[str]
+    ) -> Message:
+        named = check_mentions(mentions, members) + find_mentions(text, members)
+        now = self._clock.iso()
+        return Message(
+            id=self._ids.new("msg"),
+            space_id=space_id,
+            entity_id=author,
+            seq=0,
+            status="final",
+            role="user",
+            parts=[TextPart(id=self._ids.new("prt"), text=text)],
+            created_at=now,
+            updated_at=now,
+            mentions=list(dict.fromkeys(named)),
+        )
+
+    def _run(self, agent_id: str, message: Message) -> Run:
+        run_id = self._ids.new("run")
+        kind: TriggerType = "mention" if agent_id in message.mentions else "message"
+        return Run(
+            id=run_id,
+            agent_id=agent_id,
+            status="queued",
+            trigger=Trigger(
+                type=kind,
+                space_id=message.space_id,
+                message_id=message.id,
+                entity_id=message.entity_id,
+            ),
+            root_run_id=run_id,
+            created_at=self._clock.iso(),
+            active_space_id=message.space_id,
+            shown_in=[message.space_id],
+        )
+
+    async def _check_reply(self, space_id: str, reply_to: str) -> None:
+        answered = await self._store.message(space_id, reply_to)
+        if answered is None:
+            raise Invalid(f"replyTo: there is no message {reply_to!r} in this space")
+        if answered.role == "assistant" and not answered.text:
+            raise Invalid("replyTo: a tool call cannot be replied to; reply to a text")
+
+    async def _again(self, space_id: str, known: KnownAnswer, digest: bytes) -> Posted:
+        """The same key again: the same answer, if it was the same question."""
+        if known.digest != digest:
+            raise Conflict("this idempotency key was used for a different request: use a new key")
+        remembered = msgspec.json.decode(known.answer, type=_Remembered)
+        message = await self._store.message(space_id, remembered.message_id)
+        if message is None:
+            raise NotFound(f"the message that this key made is not in {space_id!r}")
+        runs = [await self._store.run(run_id) for run_id in remembered.run_ids]
+        return Posted(message=message, runs=[run for run in runs if run is not None], replayed=True)
+
+
+def _checked(text: str, attachments: Sequence[str]) -> str:
+    if len(text) > TEXT_LIMIT:
+        raise Invalid(f"text: {len(text)} characters are too many; the limit is {TEXT_LIMIT}")
+    text = clean_text(text)
+    if not text.strip() and not attachments:
+        raise Invalid("text: say something, or attach a file")
+    return text

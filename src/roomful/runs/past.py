@@ -1,0 +1,37 @@
+"""What a run did so far, from its rows."""
+
+from collections.abc import Sequence
+
+import msgspec
+
+from roomful.domain.ports import Store
+from roomful.domain.runs import Call, Step
+
+
+class Past(msgspec.Struct):
+    steps: list[Step]
+    calls: list[Call]
+    cut_step: int | None
+    """A step whose end was never stored although some of its calls were: it ends with those."""
+    unsaved_step: Step | None = None
+
+    @property
+    def next_step(self) -> int:
+        return self.steps[-1].number + 1 if self.steps else 0
+
+    def end_cut_step(self) -> None:
+        assert self.cut_step is not None
+        self.unsaved_step = Step(run_id=self.calls[-1].run_id, number=self.cut_step)
+        self.steps.append(self.unsaved_step)
+
+    def add(self, step: Step, calls: Sequence[Call]) -> None:
+        self.steps.append(step)
+        self.calls.extend(calls)
+
+
+async def read_past(store: Store, run_id: str) -> Past:
+    steps = await store.steps(run_id)
+    calls = await store.calls(run_id)
+    ended = {step.number for step in steps}
+    cut = next((call.step for call in calls if call.step not in ended), None)
+    return Past(steps=steps, calls=calls, cut_step=cut)

@@ -1,0 +1,193 @@
+"""Drives the runs of this process, takes up those that nobody drives, and stops them when asked."""
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Callable
+
+import msgspec
+
+from roomful.domain.changes import (
+    Change,
+    ClaimRun,
+    EndLeases,
+    ExpectStatus,
+    Guard,
+    KeepAlive,
+    Release,
+    SaveCalls,
+    TakeOver,
+)
+from roomful.domain.errors import Conflict, NotFound, RoomfulError
+from roomful.domain.ports import Clock, Store
+from roomful.domain.runs import SETTLED, WAITING, Call, Lease, Run
+from roomful.runs.loop import RunLoop
+from roomful.spaces.voice import Voice
+
+log = logging.getLogger("roomful.runs")
+
+
+class Worker:
+    def __init__(
+        self,
+        worker_id: str,
+        loop: RunLoop,
+        *,
+        store: Store,
+        clock: Clock,
+        make_voice: Callable[[Run, Lease], Voice],
+        lease_seconds: float = 10.0,
+        is_alone: bool = False,
+        most: int = 2000,
+    ) -> None:
+        self.id = worker_id
+        self._loop = loop
+        self._store = store
+        self._clock = clock
+        self._make_voice = make_voice
+        self._lease_seconds = lease_seconds
+        self._is_alone = is_alone
+        self._most = most
+        self._tasks: dict[str, asyncio.Task[None]] = {}
+        self._voices: dict[str, Voice] = {}
+        self._stopping: set[str] = set()
+        self._left: set[str] = set()
+        self._keeper: asyncio.Task[None] | None = None
+        self._look = asyncio.Event()
+        self._is_draining = False
+
+    async def start(self) -> None:
+        if self._is_alone:
+            await self._store.commit([EndLeases(but=self.id)])
+        await self._keep_alive()
+        await self._take_up()
+        self._keeper = asyncio.create_task(self._watch())
+
+    async def stop(self) -> None:
+        """Hands every run over: whoever comes next goes on from its rows."""
+        self._is_draining = True
+        if self._keeper is not None:
+            self._keeper.cancel()
+        tasks = list(self._tasks.values())
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, *([self._keeper] if self._keeper else []), return_exceptions=True)
+
+    def reserve(self, run_id: str) -> Lease | None:
+        """The first lease of a run that is about to be stored and started here."""
+        if self._is_draining or len(self._tasks) >= self._most:
+            return None
+        return Lease(run_id=run_id, owner=self.id, fence=1)
+
+    def launch(self, run: Run, lease: Lease) -> None:
+        if self._is_draining:
+            return
+        task = asyncio.create_task(self._drive(run, lease))
+        self._tasks[run.id] = task
+        task.add_done_callback(lambda _: self._done(run.id, task))
+
+    def voice(self, run_id: str) -> Voice | None:
+        """The voice of a run that is driven here now."""
+        return self._voices.get(run_id)
+
+    async def claim(self, run_id: str) -> bool:
+        """Takes a run that nobody drives and goes on with it."""
+        if self._is_draining or run_id in self._tasks:
+            return False
+        claim = ClaimRun(run_id=run_id, owner=self.id, now=self._clock.now())
+        [lease] = await self._store.commit([claim])
+        run = await self._store.run(run_id)
+        if lease is None or run is None:
+            return False
+        self.launch(run, lease)
+        return True
+
+    async def cancel(self, run_id: str) -> Run:
+        """Stops a run for good. When this returns it has ended, and its spaces were told."""
+        if (task := self._tasks.get(run_id)) is not None:
+            self._stopping.add(run_id)
+            task.cancel()
+            await asyncio.wait([task])
+        run = await self._store.run(run_id)
+        if run is None:
+            raise NotFound(f"there is no run {run_id!r}")
+        if run.ended:
+            return run
+        expect = ExpectStatus(run_id=run_id, statuses=("queued", "running", "waiting_tool", "waiting_reply"))
+        try:
+            [_, lease] = await self._store.commit([expect, TakeOver(run_id=run_id, owner=self.id)])
+        except Conflict:
+            ended = await self._store.run(run_id)
+            assert ended is not None
+            return ended
+        voice = self._make_voice(run, lease)
+        voice.resume(await self._store.open_messages(run_id))
+        await self._end_canceled(voice)
+        return voice.run
+
+    async def _drive(self, run: Run, lease: Lease) -> None:
+        voice = self._voices[run.id] = self._make_voice(run, lease)
+        try:
+            run.status = "running"
+            await self._loop.drive(voice)
+        except asyncio.CancelledError:
+            if run.id in self._stopping:
+                await self._end_canceled(voice)
+            else:
+                await self._hand_over(voice)
+                raise
+        if not run.ended and run.status not in WAITING:
+            self._left.add(run.id)
+
+    async def _end_canceled(self, voice: Voice) -> None:
+        calls = [call for call in await self._store.calls(voice.run.id) if call.status not in SETTLED]
+        changes: list[Change] = []
+        if calls:
+            changes.append(SaveCalls(tuple(_canceled(call) for call in calls)))
+        voice.run.pending_tool_calls = []
+        await voice.finish("canceled", changes)
+
+    async def _hand_over(self, voice: Voice) -> None:
+        try:
+            changes: list[Change] = [Guard(voice.lease), Release(voice.run.id)]
+            await asyncio.shield(asyncio.ensure_future(self._store.commit(changes)))
+        except RoomfulError as error:
+            log.warning("run %s was not handed over: %s", voice.run.id, error.detail)
+
+    def _done(self, run_id: str, task: "asyncio.Task[None]") -> None:
+        if self._tasks.get(run_id) is task:
+            del self._tasks[run_id]
+            self._voices.pop(run_id, None)
+        self._stopping.discard(run_id)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            log.error("run %s was left by its driver", run_id, exc_info=error)
+            self._left.add(run_id)
+        if run_id in self._left and self._keeper is not None:
+            self._look.set()
+
+    async def _watch(self) -> None:
+        """Stays alive, and looks for runs that nobody drives."""
+        while True:
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._look.wait(), self._lease_seconds / 4)
+            self._look.clear()
+            try:
+                await self._keep_alive()
+                for run_id in list(self._left):
+                    await self._store.commit([Release(run_id)])
+                    self._left.discard(run_id)
+                await self._take_up()
+            except RoomfulError as error:
+                log.warning("the worker could not reach the store: %s", error.detail)
+
+    async def _keep_alive(self) -> None:
+        until = self._clock.now() + self._lease_seconds
+        await self._store.commit([KeepAlive(worker=self.id, until=until)])
+
+    async def _take_up(self) -> None:
+        for run_id in await self._store.unowned_runs(self._clock.now()):
+            await self.claim(run_id)
+
+
+def _canceled(call: Call) -> Call:
+    return msgspec.structs.replace(call, status="canceled")
