@@ -1,0 +1,33 @@
+"""The web application: the route table, made into something that a server can serve."""
+
+from starlette.routing import Route as StarletteRoute
+from starlette.routing import Router
+from starlette.types import Receive, Scope, Send
+
+from roomful.web.desk import Desk
+from roomful.web.dispatch import NothingHere, PathApp
+from roomful.web.house import House
+from roomful.web.table import paths, routes_of
+
+
+class WebApp:
+    """An ASGI application. `drain` tells every open stream that it ends here and lets no new one begin."""
+
+    def __init__(self, house: House) -> None:
+        self._desk = Desk(house)
+        served = [
+            StarletteRoute(path, PathApp(self._desk, routes))
+            for path, routes in paths(routes_of(house)).items()
+        ]
+        self._router = Router(served, redirect_slashes=False, default=NothingHere(self._desk))
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await self._router(scope, receive, send)
+
+    def drain(self) -> None:
+        self._desk.readers.drain()
+        self._desk.house.bus.close("draining")
+
+
+def make_app(house: House) -> WebApp:
+    return WebApp(house)

@@ -1,0 +1,127 @@
+"""A request on its way to its handler, and the rows of which the route table is made."""
+
+import dataclasses
+import hashlib
+from collections.abc import Awaitable, Callable
+from typing import Any, Generic, Literal, TypeAlias, TypeVar
+
+import msgspec
+from starlette.datastructures import Headers
+from starlette.responses import Response
+from starlette.types import ASGIApp
+
+from roomful.domain.changes import Change, Recall
+from roomful.domain.entities import Principal
+from roomful.domain.errors import Conflict, Invalid
+from roomful.domain.ports import Store
+from roomful.domain.shape import encode_json
+from roomful.web.auth import Credential
+from roomful.web.desk import Desk
+from roomful.web.headers import API_HEADERS
+from roomful.web.house import House
+from roomful.web.queries import NoQuery, Query
+from roomful.web.rules import Params, Rule
+
+B = TypeVar("B")
+Q = TypeVar("Q", bound=Query)
+T = TypeVar("T")
+
+Method = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
+KEY_LIMIT = 200
+
+
+class Body(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
+    """What a route may be sent."""
+
+
+class Once(msgspec.Struct, frozen=True):
+    """A request with an idempotency key: asked again, it is answered as it was the first time."""
+
+    owner: str
+    key: str
+    digest: bytes
+
+    async def answer(self, store: Store) -> Response | None:
+        known = await store.known_answer(self.owner, self.key)
+        if known is None:
+            return None
+        if known.digest != self.digest:
+            raise Conflict("this idempotency key was used for a different request: use a new key")
+        headers = API_HEADERS | {"idempotent-replay": "true"}
+        return Response(known.answer, known.status, headers, "application/json")
+
+
+@dataclasses.dataclass(slots=True)
+class Ask(Generic[B, Q, T]):
+    """`B` is what was sent, `Q` what the address asks, `T` what the route is about."""
+
+    desk: Desk
+    principal: Principal
+    credential: Credential | None
+    headers: Headers
+    scheme: str
+    params: Params
+    query: Q
+    body: B
+    about: T
+    once: Once | None
+
+    @property
+    def house(self) -> House:
+        return self.desk.house
+
+    def remember(self, answer: Any, status: int = 201) -> list[Change]:
+        """To be committed with what the answer says was done."""
+        if self.once is None:
+            return []
+        once = self.once
+        known = encode_json(answer)
+        return [Recall(owner=once.owner, key=once.key, digest=once.digest, status=status, answer=known)]
+
+
+Handler: TypeAlias = Callable[[Ask[B, Q, T]], Awaitable[ASGIApp]]
+
+
+@dataclasses.dataclass(frozen=True)
+class Route(Generic[B, Q, T]):
+    method: Method
+    path: str
+    handler: Handler[B, Q, T]
+    access: Rule[T]
+    summary: str
+    body: type[B] | None = None
+    query: type[Q] = NoQuery  # pyright: ignore[reportAssignmentType] - the handlers that take it say NoQuery
+    answer: Any = None
+    status: int = 200
+    streams: bool = False
+    """The answer is an event stream."""
+    is_post: bool = False
+    """Counts against the limit of posts."""
+    keeps_key: bool = False
+    """Its handler remembers the answer for an idempotency key."""
+
+
+AnyRoute: TypeAlias = Route[Any, Any, Any]
+
+
+def json_answer(value: Any, status: int = 200, headers: dict[str, str] | None = None) -> Response:
+    return Response(encode_json(value), status, API_HEADERS | (headers or {}), "application/json")
+
+
+def no_content() -> Response:
+    return Response(None, 204, API_HEADERS)
+
+
+def key_of(headers: Headers) -> str | None:
+    key = headers.get("idempotency-key")
+    if key is None:
+        return None
+    if not 0 < len(key) <= KEY_LIMIT or not (key.isascii() and key.isprintable()):
+        raise Invalid(f"Idempotency-Key: use 1 to {KEY_LIMIT} printable ASCII characters")
+    return key
+
+
+def digest_of_request(method: str, path: str, body: Any) -> bytes:
+    """The same request has the same digest, however its JSON was spelled."""
+    data = msgspec.json.encode(body, order="deterministic")
+    return hashlib.sha256(f"{method} {path}\n".encode() + data).digest()

@@ -1,0 +1,130 @@
+"""Who is asking. One extractor for every route: a bearer token, or the cookie of the page."""
+
+import hashlib
+import hmac
+from collections.abc import Iterator
+from urllib.parse import urlsplit
+
+import msgspec
+from starlette.datastructures import Headers
+
+from roomful.domain.entities import ADMIN, Principal
+from roomful.domain.errors import Forbidden, Invalid, Unauthorized
+from roomful.web.house import House
+
+COOKIE = "roomful_session"
+ACT_AS = "x-roomful-as"
+FRESH_SECONDS = 1.0
+REMEMBERED = 10_000
+SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
+SECRETS_IN_QUERIES = frozenset(
+    {"token", "access_token", "accesstoken", "api_key", "apikey", "admin_key", "key", "authorization", "auth"}
+)
+
+
+class Credential(msgspec.Struct, frozen=True):
+    """What a request showed. The token itself is forgotten at once."""
+
+    digest: bytes
+    by_cookie: bool = False
+
+
+class Auth:
+    """Recognises callers, and remembers for a second whom it recognised."""
+
+    def __init__(self, house: House) -> None:
+        self._house = house
+        self._known: dict[bytes, tuple[Principal, float]] = {}
+        self._forgotten = 0
+
+    async def caller(self, headers: Headers, method: str) -> tuple[Principal, Credential]:
+        credential = extract(headers)
+        check_origin(headers, method, credential)
+        if credential is None:
+            raise Unauthorized("say who you are: send Authorization: Bearer and your token")
+        principal = await self.recognise(credential.digest)
+        if principal is None:
+            raise Unauthorized("this token is not valid, or not any more")
+        if (name := headers.get(ACT_AS)) is not None:
+            principal = await self._acting_as(principal, name)
+        return principal, credential
+
+    async def recognise(self, digest: bytes) -> Principal | None:
+        if self.is_admin_key(digest):
+            return Principal(entity_id=ADMIN, kind=ADMIN, token_id=ADMIN, is_admin=True)
+        now = self._house.clock.now()
+        known = self._known.get(digest)
+        if known is not None and 0 <= now - known[1] < FRESH_SECONDS:
+            return known[0]
+        forgotten = self._forgotten
+        principal = await self._house.store.principal(digest)
+        self._known.pop(digest, None)
+        if principal is not None and forgotten == self._forgotten:
+            self._known[digest] = (principal, now)
+            if len(self._known) > REMEMBERED:
+                del self._known[next(iter(self._known))]
+        return principal
+
+    def is_admin_key(self, digest: bytes) -> bool:
+        return hmac.compare_digest(digest, self._house.admin_digest)
+
+    def forget(self, entity_id: str) -> None:
+        """Somebody's tokens changed: nothing that was known of them holds."""
+        self._forgotten += 1
+        for digest, (principal, _) in list(self._known.items()):
+            if principal.entity_id == entity_id:
+                del self._known[digest]
+
+    async def _acting_as(self, principal: Principal, entity_id: str) -> Principal:
+        if not principal.is_admin:
+            raise Forbidden("only the admin key may act for somebody else")
+        entity = await self._house.store.entity(entity_id)
+        if entity is None:
+            raise Invalid(f"X-Roomful-As: there is no entity {entity_id[:80]!r}")
+        return Principal(entity_id=entity.id, kind=entity.kind, token_id=ADMIN)
+
+
+def digest_of(token: str) -> bytes:
+    return hashlib.sha256(token.encode()).digest()
+
+
+def extract(headers: Headers) -> Credential | None:
+    """The header counts where both are given: whoever writes it means it."""
+    given = headers.getlist("authorization")
+    if len(given) > 1:
+        raise Unauthorized("send one Authorization header")
+    if given:
+        scheme, _, token = given[0].partition(" ")
+        if scheme.lower() != "bearer" or not token.strip():
+            raise Unauthorized("send Authorization: Bearer and your token")
+        return Credential(digest_of(token.strip()))
+    tokens = set(_cookies(headers))
+    if len(tokens) > 1:
+        raise Unauthorized(f"there is more than one {COOKIE} cookie: clear them and sign in again")
+    return Credential(digest_of(tokens.pop()), by_cookie=True) if tokens else None
+
+
+def check_origin(headers: Headers, method: str, credential: Credential | None) -> None:
+    """A browser adds the cookie by itself, so what changes something has to come from our own page."""
+    if method in SAFE_METHODS or (credential is not None and not credential.by_cookie):
+        return
+    origin = headers.get("origin")
+    if origin is None and credential is None:
+        return
+    if origin is None or urlsplit(origin).netloc.lower() != headers.get("host", "").lower():
+        raise Forbidden("with the cookie, only this gateway's own page may do this; others send a token")
+
+
+def check_host(headers: Headers, allowed: frozenset[str]) -> bool:
+    """Against DNS rebinding: a name that is not ours is somebody else's page talking to us."""
+    host = headers.get("host", "").lower()
+    name = host[1:].partition("]")[0] if host.startswith("[") else host.partition(":")[0]
+    return bool(name) and name.removesuffix(".") in allowed
+
+
+def _cookies(headers: Headers) -> Iterator[str]:
+    for line in headers.getlist("cookie"):
+        for pair in line.split(";"):
+            name, _, value = pair.strip().partition("=")
+            if name == COOKIE and value:
+                yield value

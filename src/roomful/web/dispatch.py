@@ -1,0 +1,133 @@
+"""From a request to its answer: who asks, may they, what do they want, and what went wrong."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from starlette.datastructures import Headers
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from roomful.domain.entities import Principal
+from roomful.domain.errors import Conflict, NotFound, RoomfulError
+from roomful.domain.shape import check_id
+from roomful.web.ask import AnyRoute, Ask, Once, digest_of_request, key_of
+from roomful.web.auth import Credential, check_host, check_origin, extract
+from roomful.web.bodies import Gone, decode_body, read_body
+from roomful.web.desk import Desk
+from roomful.web.problems import Refused, answer_to, unexpected
+from roomful.web.queries import read_query
+
+NOBODY = Principal(entity_id="", kind="service", token_id="")
+
+
+class PathApp:
+    """Everything that can be asked of one path."""
+
+    def __init__(self, desk: Desk, routes: Mapping[str, AnyRoute]) -> None:
+        self._desk = desk
+        self._routes = dict(routes)
+        if (get := self._routes.get("GET")) is not None and not get.streams:
+            self._routes["HEAD"] = get
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        answer = await self._answer(scope, receive)
+        if answer is not None:
+            await answer(scope, receive, send)
+
+    async def _answer(self, scope: Scope, receive: Receive) -> ASGIApp | None:
+        headers = Headers(scope=scope)
+        try:
+            check_that_host_is_ours(self._desk, headers)
+            route = self._routes.get(scope["method"])
+            if route is None:
+                allowed = ", ".join(sorted(self._routes))
+                raise Refused(405, f"this path answers to {allowed}", {"allow": allowed})
+            return await _handle(self._desk, route, scope, headers, receive)
+        except Gone:
+            return None
+        except RoomfulError as error:
+            return answer_to(error)
+        except Exception as error:  # noqa: BLE001 - the outermost seam: one bad request is one bad answer
+            reference = self._desk.house.ids.new("err")
+            return unexpected(error, reference, f"{scope['method']} {scope['path']}")
+
+
+class NothingHere:
+    """Every other path."""
+
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            check_that_host_is_ours(self._desk, Headers(scope=scope))
+            raise NotFound("there is nothing at this path; /openapi.json lists what there is")
+        except RoomfulError as error:
+            await answer_to(error)(scope, receive, send)
+
+
+def check_that_host_is_ours(desk: Desk, headers: Headers) -> None:
+    if not check_host(headers, desk.house.allowed_hosts):
+        raise Refused(421, "this gateway does not go by that name: the operator lists names in ROOMFUL_HOSTS")
+
+
+async def _handle(desk: Desk, route: AnyRoute, scope: Scope, headers: Headers, receive: Receive) -> ASGIApp:
+    query = read_query(scope["query_string"], route.query)
+    params: dict[str, str] = scope["path_params"]
+    principal, credential = await _caller(desk, route, headers)
+    about = await route.access.find(desk.house, principal, _ids(params))
+    if route.is_post:
+        now = desk.house.clock.now()
+        desk.house.limits.check_post(f"{principal.token_id} {principal.entity_id}", now)
+    body = None
+    if route.body is not None:
+        body = decode_body(await read_body(headers, receive), route.body)
+    once = _once(route, scope["path"], principal, headers, body)
+    ask: Ask[Any, Any, Any] = Ask(
+        desk=desk,
+        principal=principal,
+        credential=credential,
+        headers=headers,
+        scheme=scope["scheme"],
+        params=params,
+        query=query,
+        body=body,
+        about=about,
+        once=once,
+    )
+    return await (route.handler(ask) if once is None else _handle_once(route, ask, once))
+
+
+async def _caller(desk: Desk, route: AnyRoute, headers: Headers) -> tuple[Principal, Credential | None]:
+    if route.access.needs_token:
+        return await desk.auth.caller(headers, route.method)
+    check_origin(headers, route.method, extract(headers))
+    return NOBODY, None
+
+
+def _ids(params: Mapping[str, str]) -> Mapping[str, str]:
+    """What cannot be an id names nothing, and never reaches the store."""
+    for value in params.values():
+        try:
+            check_id(value)
+        except RoomfulError:
+            raise NotFound("there is nothing at this path: it holds something that is no id") from None
+    return params
+
+
+def _once(route: AnyRoute, path: str, principal: Principal, headers: Headers, body: Any) -> Once | None:
+    key = key_of(headers) if route.keeps_key else None
+    if key is None:
+        return None
+    return Once(principal.entity_id, key, digest_of_request(route.method, path, body))
+
+
+async def _handle_once(route: AnyRoute, ask: Ask[Any, Any, Any], once: Once) -> ASGIApp:
+    if (known := await once.answer(ask.house.store)) is not None:
+        return known
+    try:
+        return await route.handler(ask)
+    except Conflict:
+        # The same request may have come twice at once; then the other one's answer is the answer.
+        if (known := await once.answer(ask.house.store)) is not None:
+            return known
+        raise

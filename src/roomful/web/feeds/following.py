@@ -1,0 +1,49 @@
+"""How a reader follows: from where, in which form, and what it may hear."""
+
+from typing import Literal
+
+import msgspec
+from starlette.datastructures import Headers
+
+from roomful.domain.entities import Principal
+from roomful.domain.events import Announcement, Position
+from roomful.domain.wire import Form
+from roomful.web.queries import Query
+
+TRIES = 5
+"""How often a snapshot is taken anew when the stream ran away while it was read."""
+
+
+class StreamQuery(Query, frozen=True):
+    last_event_id: str | None = None
+    """Where to go on from; the header Last-Event-ID counts more."""
+    args: Literal["ops"] | None = None
+    events: Literal["v1"] | None = None
+
+
+class Following(msgspec.Struct, frozen=True):
+    principal: Principal
+    after: Position | None
+    form: Form
+
+    @property
+    def viewer(self) -> str | None:
+        return viewer_of(self.principal)
+
+    def hears(self, announcement: Announcement) -> bool:
+        return announcement.audience is None or announcement.audience == self.viewer
+
+
+def viewer_of(principal: Principal) -> str | None:
+    """Whose private parts are shown. The operator's key has none."""
+    return None if principal.is_admin else principal.entity_id
+
+
+def following(principal: Principal, headers: Headers, query: StreamQuery) -> Following:
+    last = headers.get("last-event-id") or query.last_event_id or ""
+    form = Form.PLAIN
+    if query.args == "ops":
+        form |= Form.OPS
+    if query.events == "v1":
+        form |= Form.V1
+    return Following(principal, Position.parse(last), form)

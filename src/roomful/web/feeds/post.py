@@ -1,0 +1,122 @@
+"""One message and what came of it: the answer to a post by somebody who wants to watch."""
+
+from collections.abc import Awaitable, Callable
+
+import msgspec
+
+from roomful.domain.errors import Unavailable
+from roomful.domain.events import Announcement, MemberLeft, MessageChanged, Position, RunChanged
+from roomful.domain.messages import Message
+from roomful.domain.ports import Entry, Subscription
+from roomful.domain.runs import ENDED, WAITING, Run
+from roomful.domain.wire import event_data, event_name, one_frame
+from roomful.runs.intake import Posted
+from roomful.spaces.announcer import space_channel
+from roomful.spaces.voice import run_event
+from roomful.web.desk import Desk
+from roomful.web.feeds.following import TRIES, Following
+from roomful.web.sse import frame_of
+
+_REST = ENDED | WAITING
+_REPLAYED = 200
+_decode = msgspec.json.Decoder(Message).decode
+
+
+class PostFeed:
+    """Ends when every run that the message woke has ended or waits for a person."""
+
+    def __init__(
+        self, desk: Desk, who: Following, space_id: str, post: Callable[[], Awaitable[Posted]]
+    ) -> None:
+        self.space_id = space_id
+        self.has_ended = False
+        self._house = desk.house
+        self._who = who
+        self._post = post
+        self._channel = space_channel(space_id)
+        self._epoch = ""
+        self._message_id = ""
+        self._runs: frozenset[str] = frozenset()
+        self._busy: set[str] = set()
+
+    async def open(self) -> tuple[Subscription, bytes]:
+        before = self._house.bus.position(self._channel)
+        self._epoch = before.epoch
+        subscription = self._house.bus.subscribe(self._channel, before)
+        assert subscription is not None, "the channel was followed a moment ago"
+        try:
+            posted = await self._post()
+        except BaseException:
+            subscription.close()
+            raise
+        self._message_id = posted.message.id
+        self._runs = frozenset(run.id for run in posted.runs)
+        self._busy = set(self._runs)
+        if posted.replayed or subscription.cut:
+            subscription.close()
+            return await self._again(posted)
+        return subscription, self.frames(subscription.take())
+
+    def frames(self, entries: list[Entry]) -> bytes:
+        frames: list[bytes] = []
+        for entry in entries:
+            if self._is_ours(entry.announcement):
+                frames.append(frame_of(entry, self._epoch, self._who.form))
+                self._note(entry.announcement)
+        if not self._busy:
+            self.has_ended = True
+        return b"".join(frames)
+
+    def close(self) -> None:
+        pass
+
+    def _is_ours(self, announcement: Announcement) -> bool:
+        event = announcement.event
+        if isinstance(event, MemberLeft) and event.member.entity_id == self._who.viewer:
+            return True
+        if isinstance(event, MessageChanged) and event.message.id == self._message_id:
+            return True
+        return announcement.run_id in self._runs and self._who.hears(announcement)
+
+    def _note(self, announcement: Announcement) -> None:
+        event = announcement.event
+        if isinstance(event, MemberLeft):
+            self._busy.clear()
+        elif isinstance(event, RunChanged):
+            if event.status in _REST:
+                self._busy.discard(event.run_id)
+            else:
+                self._busy.add(event.run_id)
+
+    async def _again(self, posted: Posted) -> tuple[Subscription, bytes]:
+        """From what is stored: the message, what its runs said here and how they are; then what follows."""
+        for _ in range(TRIES):
+            page = await self._house.history.page(
+                self.space_id, self._who.viewer, after=posted.message.seq - 1, limit=_REPLAYED
+            )
+            position = Position.parse(page.position)
+            subscription = self._house.bus.subscribe(self._channel, position) if position else None
+            if subscription is None:
+                continue
+            said = [
+                self._frame(MessageChanged(self.space_id, message)) for message in self._said(page.messages)
+            ]
+            runs = [await self._house.store.run(run.id) or run for run in posted.runs]
+            since = self.frames(subscription.take())
+            return subscription, b"".join([*said, since, *self._at_rest(runs)])
+        raise Unavailable("this space is too lively to be read just now: try again")
+
+    def _said(self, messages: list[msgspec.Raw]) -> list[Message]:
+        decoded = map(_decode, messages)
+        return [one for one in decoded if one.id == self._message_id or one.run_id in self._runs]
+
+    def _at_rest(self, runs: list[Run]) -> list[bytes]:
+        """Runs that ended, or began to wait, before the stream was taken up."""
+        resting = [run for run in runs if run.id in self._busy and run.status in _REST]
+        self._busy -= {run.id for run in resting}
+        self.has_ended = not self._busy
+        return [self._frame(run_event(run, self.space_id)) for run in resting]
+
+    def _frame(self, event: MessageChanged | RunChanged) -> bytes:
+        form = self._who.form
+        return one_frame(event_name(event, form), event_data(event, form, self.space_id))

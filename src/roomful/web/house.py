@@ -1,0 +1,36 @@
+"""What the web room is given: the services of the house, made and wired in `app`."""
+
+import dataclasses
+from collections.abc import Awaitable, Callable
+
+from roomful.domain.ports import Bus, Clock, Ids, Store
+from roomful.runs.answers import Answers
+from roomful.runs.intake import Intake
+from roomful.runs.worker import Worker
+from roomful.spaces.access import Access
+from roomful.spaces.announcer import Announcer
+from roomful.spaces.history import History
+from roomful.web.limits import Limits
+
+
+@dataclasses.dataclass(frozen=True)
+class House:
+    store: Store
+    bus: Bus
+    clock: Clock
+    ids: Ids
+    access: Access
+    announcer: Announcer
+    history: History
+    intake: Intake
+    worker: Worker
+    answers: Answers
+    limits: Limits
+    admin_digest: bytes
+    allowed_hosts: frozenset[str]
+    check_config: Callable[[dict[str, object], str], dict[str, object]]
+    """Checks an agent's configuration and gives it as it is to be stored (secrets sealed). Raises Invalid."""
+    is_ready: Callable[[], Awaitable[bool]]
+    demo_people: tuple[dict[str, str], ...] = ()
+    heartbeat_seconds: float = 15.0
+    """How long a stream may be silent before it says so."""

@@ -1,0 +1,40 @@
+"""Query parameters: declared like bodies, refused by name when unknown, and never a place for a token."""
+
+from typing import Annotated, TypeVar
+
+import msgspec
+from starlette.datastructures import QueryParams
+
+from roomful.domain.errors import Invalid, Unauthorized
+from roomful.domain.shape import clean_text
+from roomful.web.auth import SECRETS_IN_QUERIES
+
+Q = TypeVar("Q", bound="Query")
+
+Seq = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
+Limit = Annotated[int, msgspec.Meta(ge=1, le=200)]
+
+
+class Query(msgspec.Struct, rename="camel", forbid_unknown_fields=True, frozen=True):
+    """The parameters that a route knows."""
+
+
+class NoQuery(Query, frozen=True):
+    pass
+
+
+def read_query(query_string: bytes, type: type[Q]) -> Q:
+    values: dict[str, str] = {}
+    for name, value in QueryParams(query_string).multi_items() if query_string else ():
+        if name.lower() in SECRETS_IN_QUERIES:
+            raise Unauthorized("a token in an address ends up in logs: send it as Authorization: Bearer")
+        if name in values:
+            raise Invalid(f"the parameter {name[:80]!r} is given twice")
+        values[name] = clean_text(value)
+    unknown = values.keys() - {field.encode_name for field in msgspec.structs.fields(type)}
+    if unknown:
+        raise Invalid(f"there is no parameter {min(unknown)[:80]!r} here")
+    try:
+        return msgspec.convert(values, type, strict=False)
+    except msgspec.ValidationError as error:
+        raise Invalid(f"in the address: {error}") from None

@@ -1,0 +1,97 @@
+"""The open streams: how many a caller may have, and how they end when a token does."""
+
+import asyncio
+import logging
+from collections import Counter
+from typing import Protocol
+
+from roomful.domain.entities import ADMIN, Principal
+from roomful.domain.errors import RateLimited, RoomfulError, Unavailable
+from roomful.domain.events import CutReason
+from roomful.web.house import House
+
+CHECK_SECONDS = 1.0
+CHECKED_AT_ONCE = 500
+
+logger = logging.getLogger("roomful.web")
+
+
+class Reader(Protocol):
+    @property
+    def principal(self) -> Principal: ...
+    @property
+    def digest(self) -> bytes: ...
+    @property
+    def space_id(self) -> str | None: ...
+    def end(self, reason: CutReason) -> None: ...
+
+
+class Readers:
+    """Tokens that were revoked here end their streams at once; those revoked by another process are found
+    by looking, once a second."""
+
+    def __init__(self, house: House) -> None:
+        self._house = house
+        self._open: set[Reader] = set()
+        self._counts: Counter[str] = Counter()
+        self._is_draining = False
+        self._turn = 0
+        self._looking: asyncio.Task[None] | None = None
+
+    def admit(self, reader: Reader) -> None:
+        if self._is_draining:
+            raise Unavailable("this gateway is about to stop: come back in a moment")
+        entity_id, most = reader.principal.entity_id, self._house.limits.streams_per_principal
+        if 0 < most <= self._counts[entity_id]:
+            raise RateLimited(f"you have {most} streams open already: close one first")
+        self._counts[entity_id] += 1
+        self._open.add(reader)
+        if self._looking is None:
+            self._looking = asyncio.create_task(self._look())
+
+    def dismiss(self, reader: Reader) -> None:
+        if reader not in self._open:
+            return
+        self._open.discard(reader)
+        entity_id = reader.principal.entity_id
+        self._counts[entity_id] -= 1
+        if not self._counts[entity_id]:
+            del self._counts[entity_id]
+        if not self._open and self._looking is not None:
+            self._looking.cancel()
+            self._looking = None
+
+    def end_token(self, entity_id: str, token_id: str | None = None) -> None:
+        """The streams of one token, or of all tokens of an entity."""
+        for reader in list(self._open):
+            principal = reader.principal
+            if principal.entity_id == entity_id and token_id in (None, principal.token_id):
+                reader.end("revoked")
+
+    def end_space(self, space_id: str) -> None:
+        for reader in list(self._open):
+            if reader.space_id == space_id:
+                reader.end("closed")
+
+    def drain(self) -> None:
+        self._is_draining = True
+        for reader in list(self._open):
+            reader.end("draining")
+
+    async def _look(self) -> None:
+        while True:
+            await asyncio.sleep(CHECK_SECONDS)
+            tokens = list({reader.digest: reader.principal for reader in self._open}.items())
+            first = self._turn % len(tokens) if tokens else 0
+            self._turn = first + CHECKED_AT_ONCE
+            for digest, principal in (tokens[first:] + tokens[:first])[:CHECKED_AT_ONCE]:
+                await self._check(digest, principal)
+
+    async def _check(self, digest: bytes, principal: Principal) -> None:
+        if principal.token_id == ADMIN:
+            return
+        try:
+            if await self._house.store.principal(digest) is None:
+                self.end_token(principal.entity_id, principal.token_id)
+        except RoomfulError as error:
+            logger.warning("tokens of open streams could not be checked: %s", error.detail)

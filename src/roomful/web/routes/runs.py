@@ -1,0 +1,143 @@
+"""Runs: looked at, stopped, answered."""
+
+import contextlib
+from typing import get_args
+
+from starlette.types import ASGIApp
+
+from roomful.domain.entities import Principal
+from roomful.domain.errors import Conflict, Forbidden, Invalid, NotFound
+from roomful.domain.runs import Run, RunStatus
+from roomful.domain.shape import UNSET, Json, Noun, Unset
+from roomful.spaces.access import no_space
+from roomful.web.ask import AnyRoute, Ask, Body, Route, json_answer
+from roomful.web.house import House
+from roomful.web.queries import Limit, NoQuery, Query
+from roomful.web.rules import CALLER, SEES_RUN, STOPS_RUN, Seen
+from roomful.web.views import run_seen
+
+MOST_SPACES = 100
+
+
+class RunQuery(Query, frozen=True):
+    agent_id: str | None = None
+    space_id: str | None = None
+    status: str | None = None
+    """One state, or several with commas."""
+    limit: Limit = 50
+
+
+class ToolResult(Body):
+    """`callId` is another name for `toolCallId`."""
+
+    result: Json
+    tool_call_id: str | Unset = UNSET
+    call_id: str | Unset = UNSET
+
+
+class Accepted(Noun):
+    status: str
+
+
+class Runs(Noun):
+    runs: list[Run]
+
+
+async def list_runs(ask: Ask[None, RunQuery, None]) -> ASGIApp:
+    house, me, query = ask.house, ask.principal, ask.query
+    found = {run.id: run for run in await _candidates(house, me, query)}
+    newest = sorted(found.values(), key=lambda run: (run.created_at, run.id), reverse=True)
+    seen: list[Run] = []
+    for run in newest:
+        try:
+            seen.append(run_seen(*await house.access.run(me, run.id)))
+        except NotFound:
+            continue
+        if len(seen) == query.limit:
+            break
+    return json_answer(Runs(seen))
+
+
+async def get_run(ask: Ask[None, NoQuery, Seen]) -> ASGIApp:
+    return json_answer(run_seen(*ask.about))
+
+
+async def cancel_run(ask: Ask[None, NoQuery, Seen]) -> ASGIApp:
+    run, through = ask.about
+    return json_answer(run_seen(await ask.house.worker.cancel(run.id), through))
+
+
+async def answer_call(ask: Ask[ToolResult, NoQuery, Seen]) -> ASGIApp:
+    if ask.principal.is_admin:
+        raise Forbidden("the admin key does not answer cards: name a member in X-Roomful-As")
+    run, _ = ask.about
+    await ask.house.answers.answer(ask.principal, run.id, _call_id(ask.body), ask.body.result)
+    accepted = Accepted("accepted")
+    if recall := ask.remember(accepted, 200):
+        with contextlib.suppress(Conflict):
+            await ask.house.store.commit(recall)
+    return json_answer(accepted)
+
+
+def _call_id(sent: ToolResult) -> str:
+    ids = {id for id in (sent.tool_call_id, sent.call_id) if id is not UNSET}
+    if len(ids) != 1:
+        raise Invalid("name the call in toolCallId (or callId), once")
+    return ids.pop()
+
+
+async def _candidates(house: House, me: Principal, query: RunQuery) -> list[Run]:
+    """Runs that the caller may be able to see; each is judged by itself afterwards."""
+    store, statuses = house.store, _statuses(query.status)
+    if query.space_id is not None:
+        if not await house.access.may_read(me, query.space_id):
+            raise no_space(query.space_id)
+        spaces: list[str | None] = [query.space_id]
+    elif me.is_admin:
+        spaces = [None]
+    else:
+        spaces = [each.space.id for each in (await store.my_spaces(me.entity_id))[:MOST_SPACES]]
+    found: list[Run] = []
+    for space_id in spaces:
+        found += await store.runs(
+            agent_id=query.agent_id, space_id=space_id, statuses=statuses, limit=query.limit
+        )
+    if query.space_id is None and not me.is_admin:
+        mine = [agent.id for agent in await store.agents() if agent.owner_id == me.entity_id]
+        for agent_id in mine if query.agent_id is None else {query.agent_id}.intersection(mine):
+            found += await store.runs(agent_id=agent_id, statuses=statuses, limit=query.limit)
+    return found
+
+
+def _statuses(text: str | None) -> list[RunStatus]:
+    known: dict[str, RunStatus] = {status: status for status in get_args(RunStatus)}
+    wanted = text.split(",") if text else []
+    if unknown := [status for status in wanted if status not in known]:
+        raise Invalid(f"status: there is no {unknown[0][:80]!r}; states are {', '.join(known)}")
+    return [known[status] for status in wanted]
+
+
+ROUTES: tuple[AnyRoute, ...] = (
+    Route(
+        "GET",
+        "/api/runs",
+        list_runs,
+        CALLER,
+        "Runs that I may see, newest first",
+        query=RunQuery,
+        answer=Runs,
+    ),
+    Route("GET", "/api/runs/{id}", get_run, SEES_RUN, "One run, as I may see it", answer=Run),
+    Route("POST", "/api/runs/{id}/cancel", cancel_run, STOPS_RUN, "Stop a run for good", answer=Run),
+    Route(
+        "POST",
+        "/api/runs/{id}/tool-results",
+        answer_call,
+        SEES_RUN,
+        "Answer a card; the first answer counts",
+        body=ToolResult,
+        answer=Accepted,
+        is_post=True,
+        keeps_key=True,
+    ),
+)

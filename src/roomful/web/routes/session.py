@@ -1,0 +1,98 @@
+"""Signing in to the page: a token is exchanged for a cookie that no script can read."""
+
+from starlette.responses import Response
+from starlette.types import ASGIApp
+
+from roomful.domain.changes import AddToken, Change, RevokeTokens
+from roomful.domain.entities import Entity, Token
+from roomful.domain.errors import Invalid, NotFound, Unauthorized
+from roomful.domain.shape import Noun
+from roomful.web.ask import AnyRoute, Ask, Body, Route, json_answer, no_content
+from roomful.web.auth import COOKIE, digest_of
+from roomful.web.queries import NoQuery
+from roomful.web.routes.entities import revoke
+from roomful.web.rules import ANYONE, CALLER, ENTITY
+
+DAYS = 30
+MOST = 20
+"""Sign-ins of one entity that are kept; the oldest gives way."""
+PREFIX = "ses"
+
+
+class SignIn(Body):
+    token: str
+
+
+class DemoPerson(Noun):
+    id: str
+    name: str
+    token: str
+
+
+async def sign_in(ask: Ask[SignIn, NoQuery, None]) -> ASGIApp:
+    """The cookie holds a token of its own, which ends with the session; the one that was sent stays out."""
+    house = ask.house
+    digest = digest_of(ask.body.token)
+    if ask.desk.auth.is_admin_key(digest):
+        raise Invalid("the admin key is nobody's: sign in with the token of a person")
+    principal = await house.store.principal(digest)
+    entity = await house.store.entity(principal.entity_id) if principal else None
+    if entity is None:
+        raise Unauthorized("this token is not valid, or not any more")
+    secret, now = house.ids.secret(), house.clock.iso()
+    token = Token(id=house.ids.new(PREFIX), entity_id=entity.id, created_at=now)
+    changes: list[Change] = [AddToken(token, digest_of(secret))]
+    mine = [known for known in await house.store.tokens(entity.id) if known.id.startswith(f"{PREFIX}_")]
+    changes += [RevokeTokens(entity.id, old.id) for old in mine[: len(mine) - MOST + 1] if len(mine) >= MOST]
+    await house.store.commit(changes)
+    return _with_cookie(json_answer(entity), ask.scheme, secret)
+
+
+async def who_am_i(ask: Ask[None, NoQuery, None]) -> ASGIApp:
+    entity = await ask.house.store.entity(ask.principal.entity_id)
+    if entity is None:
+        raise NotFound("you are not here any more")
+    return json_answer(entity)
+
+
+async def sign_out(ask: Ask[None, NoQuery, None]) -> ASGIApp:
+    if ask.credential is not None and ask.credential.by_cookie:
+        await revoke(ask.desk, ask.principal.entity_id, ask.principal.token_id)
+    return _with_cookie(no_content(), ask.scheme, "")
+
+
+async def list_demo_people(ask: Ask[None, NoQuery, None]) -> ASGIApp:
+    return json_answer(ask.house.demo_people)
+
+
+def _with_cookie(response: Response, scheme: str, value: str) -> Response:
+    age = DAYS * 86_400 if value else 0
+    response.set_cookie(
+        COOKIE, value, max_age=age, path="/", httponly=True, samesite="strict", secure=scheme == "https"
+    )
+    return response
+
+
+ROUTES: tuple[AnyRoute, ...] = (
+    Route("GET", "/api/session", who_am_i, ENTITY, "Who I am", answer=Entity),
+    Route(
+        "POST",
+        "/api/session",
+        sign_in,
+        ANYONE,
+        "Sign in to the page with a token",
+        body=SignIn,
+        answer=Entity,
+    ),
+    Route("DELETE", "/api/session", sign_out, CALLER, "Sign out; the cookie's token ends", status=204),
+)
+DEMO_ROUTES: tuple[AnyRoute, ...] = (
+    Route(
+        "GET",
+        "/api/demo",
+        list_demo_people,
+        ANYONE,
+        "The people of the demo, with their tokens",
+        answer=list[DemoPerson],
+    ),
+)

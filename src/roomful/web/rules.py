@@ -1,0 +1,105 @@
+"""Who may use a route. Each rule is asked before its handler, and finds what the route is about."""
+
+import dataclasses
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Generic, TypeAlias, TypeVar
+
+from roomful.domain.agents import Agent
+from roomful.domain.entities import Entity, Principal
+from roomful.domain.errors import Forbidden, NotFound
+from roomful.domain.runs import Run
+from roomful.domain.spaces import Space
+from roomful.web.house import House
+
+T = TypeVar("T")
+Params: TypeAlias = Mapping[str, str]
+Seen: TypeAlias = tuple[Run, list[str] | None]
+"""A run and the spaces through which the caller sees it; None: they see all of it."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Rule(Generic[T]):
+    says: str
+    find: Callable[[House, Principal, Params], Awaitable[T]]
+    needs_token: bool = True
+
+
+async def _nothing(house: House, principal: Principal, params: Params) -> None:
+    pass
+
+
+async def _not_an_agent(house: House, principal: Principal, params: Params) -> None:
+    if principal.kind == "agent":
+        raise Forbidden("only people and services may do this, not agents")
+
+
+async def _an_entity(house: House, principal: Principal, params: Params) -> None:
+    if principal.is_admin:
+        raise Forbidden("the admin key is nobody by itself: name whom you act for in X-Roomful-As")
+
+
+async def _admin(house: House, principal: Principal, params: Params) -> None:
+    if not principal.is_admin:
+        raise Forbidden("only the admin key may do this")
+
+
+async def _oneself(house: House, principal: Principal, params: Params) -> Entity:
+    entity = await house.store.entity(params["id"])
+    if entity is None or not (principal.is_admin or principal.entity_id == entity.id):
+        raise NotFound(f"there is no entity {params['id']!r} whose tokens are yours")
+    return entity
+
+
+async def _reads(house: House, principal: Principal, params: Params) -> Space:
+    return await house.access.space(principal, params["id"], "read")
+
+
+async def _writes(house: House, principal: Principal, params: Params) -> Space:
+    return await house.access.space(principal, params["id"], "write")
+
+
+async def _owns(house: House, principal: Principal, params: Params) -> Space:
+    return await house.access.space(principal, params["id"], "own")
+
+
+async def _owns_or_leaves(house: House, principal: Principal, params: Params) -> Space:
+    is_leaving = params["entityId"] == principal.entity_id
+    return await house.access.space(principal, params["id"], "read" if is_leaving else "own")
+
+
+async def _agent(house: House, principal: Principal, params: Params) -> Agent:
+    return await house.access.agent(principal, params["id"])
+
+
+async def _sees_run(house: House, principal: Principal, params: Params) -> Seen:
+    return await house.access.run(principal, params["id"])
+
+
+async def _owns_run(house: House, principal: Principal, params: Params) -> Run:
+    run = await house.store.run(params["id"])
+    if run is None or not await house.access.owns_run(principal, run):
+        raise NotFound(f"there is no run {params['id']!r} of an agent of yours")
+    return run
+
+
+async def _stops_run(house: House, principal: Principal, params: Params) -> Seen:
+    run, through = await house.access.run(principal, params["id"])
+    await house.access.may_stop(principal, run)
+    return run, through
+
+
+ANYONE = Rule("anyone, without a token", _nothing, needs_token=False)
+CALLER = Rule("whoever has a token", _nothing)
+ENTITY = Rule("a person, an agent or a service", _an_entity)
+PERSON = Rule("a person, a service or the admin", _not_an_agent)
+ADMIN_ONLY = Rule("the admin", _admin)
+ONESELF = Rule("the entity itself or the admin", _oneself)
+READS_SPACE = Rule("the space's members and the admin", _reads)
+WRITES_SPACE = Rule("members who may write", _writes)
+POSTS = Rule("members who may write, which the intake checks in the step that stores", _nothing)
+OWNS_SPACE = Rule("the space's owners and the admin", _owns)
+OWNS_SPACE_OR_LEAVES = Rule("the space's owners, the admin, and the member itself", _owns_or_leaves)
+OWNS_AGENT = Rule("the agent's owner and the admin", _agent)
+SEES_RUN = Rule("the agent's owner, the admin, and members of a space where the run shows itself", _sees_run)
+OWNS_RUN = Rule("the agent's owner and the admin", _owns_run)
+STOPS_RUN = Rule("who sees the run, and owns its agent or may write where it shows itself", _stops_run)

@@ -1,0 +1,110 @@
+"""Serves the web application, and stops without leaving anybody hanging: open streams are told first."""
+
+import asyncio
+import contextlib
+import signal
+import socket
+import threading
+from collections.abc import Callable, Generator
+
+import uvicorn
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from roomful.web.app import WebApp
+from roomful.web.sse import ABORT
+
+HEAD_SECONDS = 10.0
+HEAD_LIMIT = 64 * 1024
+STOP_SECONDS = 5
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+
+class Connection(HttpToolsProtocol):
+    """One client. It has ten seconds and 64 KiB to say what it wants, and streams can cut it short."""
+
+    _waiting: asyncio.TimerHandle | None = None
+    _head = 0
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # pyright: ignore[reportIncompatibleMethodOverride] - as in uvicorn
+        super().connection_made(transport)
+        self._expect_head()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._stop_waiting()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        if self._waiting is not None:
+            self._head += len(data)
+            if self._head > HEAD_LIMIT:
+                self.transport.abort()
+
+    def on_message_begin(self) -> None:
+        super().on_message_begin()
+        self.scope.setdefault("state", {})[ABORT] = self.transport.abort
+        self._expect_head()
+
+    def on_headers_complete(self) -> None:
+        self._stop_waiting()
+        super().on_headers_complete()
+
+    def _expect_head(self) -> None:
+        self._stop_waiting()
+        self._head = 0
+        self._waiting = self.loop.call_later(HEAD_SECONDS, self.transport.abort)
+
+    def _stop_waiting(self) -> None:
+        if self._waiting is not None:
+            self._waiting.cancel()
+            self._waiting = None
+
+
+class Server(uvicorn.Server):
+    def __init__(
+        self, app: WebApp, host: str, port: int, on_started: Callable[[], None] | None = None
+    ) -> None:
+        super().__init__(
+            uvicorn.Config(
+                app,
+                host=host,
+                port=port,
+                http=Connection,
+                ws="none",
+                lifespan="off",
+                log_config=None,
+                access_log=False,
+                server_header=False,
+                forwarded_allow_ips="127.0.0.1",
+                timeout_graceful_shutdown=STOP_SECONDS,
+            )
+        )
+        self._app = app
+        self._on_started = on_started
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        if self.started and self._on_started is not None:
+            self._on_started()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        self._app.drain()
+        await super().shutdown(sockets)
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Generator[None, None, None]:
+        """A signal is a request to stop, and stopping as asked is success: it is not raised again."""
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+        before = {number: signal.signal(number, self.handle_exit) for number in _SIGNALS}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+
+async def serve(app: WebApp, host: str, port: int, on_started: Callable[[], None] | None = None) -> None:
+    """Returns when SIGTERM or SIGINT came and everybody was served or told."""
+    await Server(app, host, port, on_started).serve()

@@ -1,0 +1,205 @@
+"""Server-sent events, written straight to ASGI. Whatever can be sent at once goes out in one write."""
+
+import asyncio
+from collections.abc import Callable
+from typing import Any, Protocol
+from weakref import WeakValueDictionary
+
+from starlette.types import Message, Receive, Scope, Send
+
+from roomful.domain.entities import Principal
+from roomful.domain.events import CutReason, MemberLeft
+from roomful.domain.ports import Entry, Subscription
+from roomful.domain.wire import Form, frame, one_frame
+from roomful.web.auth import Credential
+from roomful.web.headers import API_HEADERS
+from roomful.web.readers import Readers
+
+HEARTBEAT = b": still here\n\n"
+DRAINING = one_frame("draining", b'{"retryMs":1000}')
+FAREWELL_SECONDS = 1.0
+ABORT = "roomful.abort"
+"""Where the server puts a connection's way to be cut although its client reads nothing any more."""
+
+_HEADERS = {
+    **API_HEADERS,
+    "content-type": "text/event-stream",
+    "cache-control": "no-store, no-transform",
+    "x-accel-buffering": "no",
+}
+_START = {
+    "type": "http.response.start",
+    "status": 200,
+    "headers": [(name.encode(), value.encode()) for name, value in _HEADERS.items()],
+}
+
+
+class Feed(Protocol):
+    """What one stream tells."""
+
+    @property
+    def space_id(self) -> str | None: ...
+    @property
+    def has_ended(self) -> bool:
+        """Nothing comes after what was said last."""
+        ...
+
+    async def open(self) -> tuple[Subscription, bytes]:
+        """Where to follow from, and what to say first. What it raises becomes a problem answer."""
+        ...
+
+    def frames(self, entries: list[Entry]) -> bytes: ...
+    def close(self) -> None: ...
+
+
+def frame_of(entry: Entry, epoch: str, form: Form) -> bytes:
+    return b"id: %b.%d\n%b\n" % (epoch.encode(), entry.offset, frame(entry.announcement, form))
+
+
+class SharedFrames:
+    """The newest frames of one channel in one form: readers who stand side by side send the same bytes."""
+
+    __slots__ = ("__weakref__", "_epoch", "_form", "_newest")
+
+    def __init__(self, epoch: str, form: Form) -> None:
+        self._epoch = epoch
+        self._form = form
+        self._newest: tuple[int, int, bytes | None] = (0, 0, None)
+
+    def of(self, entries: list[Entry]) -> bytes | None:
+        """None when some of it is not for everybody, or ends somebody's stream."""
+        first, last, frames = self._newest
+        if first != entries[0].offset or last != entries[-1].offset:
+            frames = None if any(map(_is_personal, entries)) else self._join(entries)
+            self._newest = (entries[0].offset, entries[-1].offset, frames)
+        return frames
+
+    def _join(self, entries: list[Entry]) -> bytes:
+        return b"".join([frame_of(entry, self._epoch, self._form) for entry in entries])
+
+
+def _is_personal(entry: Entry) -> bool:
+    return entry.announcement.audience is not None or isinstance(entry.announcement.event, MemberLeft)
+
+
+class FrameShelf:
+    """Where readers of the same channel find each other's frames; kept only as long as somebody reads."""
+
+    def __init__(self) -> None:
+        self._shared: WeakValueDictionary[tuple[str, str, Form], SharedFrames] = WeakValueDictionary()
+
+    def of(self, channel: str, epoch: str, form: Form) -> SharedFrames:
+        key = (channel, epoch, form)
+        shared = self._shared.get(key)
+        if shared is None:
+            shared = self._shared[key] = SharedFrames(epoch, form)
+        return shared
+
+
+class EventStream:
+    """One open stream. `opened` first, so that what goes wrong until then is an ordinary answer."""
+
+    def __init__(
+        self, feed: Feed, readers: Readers, principal: Principal, credential: Credential, heartbeat: float
+    ) -> None:
+        self.principal = principal
+        self.digest = credential.digest
+        self._feed = feed
+        self._readers = readers
+        self._heartbeat = heartbeat
+        self._subscription: Subscription | None = None
+        self._opening = b""
+        self._ended: CutReason | None = None
+        self._writer: asyncio.Task[Any] | None = None
+        self._is_writing = False
+        self._is_stuck = False
+
+    @property
+    def space_id(self) -> str | None:
+        return self._feed.space_id
+
+    async def opened(self) -> "EventStream":
+        self._readers.admit(self)
+        try:
+            self._subscription, self._opening = await self._feed.open()
+        except BaseException:
+            self._close()
+            raise
+        return self
+
+    def end(self, reason: CutReason) -> None:
+        self._ended = reason
+        if self._subscription is not None:
+            self._subscription.close(reason)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        assert self._subscription is not None
+        self._writer = asyncio.current_task()
+        self._subscription.on_cut = self._free
+        listener = asyncio.create_task(_listen(receive, self._subscription))
+        try:
+            await self._write(send, _START)
+            await self._tell(self._subscription, send)
+            async with asyncio.timeout(FAREWELL_SECONDS):
+                await send(self._last_words(self._subscription))
+        except TimeoutError:
+            await _cut(scope, listener)
+        except asyncio.CancelledError:
+            if not self._is_stuck or self._writer is None:
+                raise
+            self._writer.uncancel()
+            await _cut(scope, listener)
+        finally:
+            listener.cancel()
+            self._close()
+
+    async def _tell(self, subscription: Subscription, send: Send) -> None:
+        data = self._opening
+        self._opening = b""
+        while True:
+            if data:
+                await self._write(send, {"type": "http.response.body", "body": data, "more_body": True})
+            if self._ended or self._feed.has_ended or subscription.cut:
+                return
+            if not await subscription.wait(self._heartbeat):
+                data = HEARTBEAT
+            elif subscription.cut:
+                return
+            else:
+                data = self._feed.frames(subscription.take())
+
+    def _last_words(self, subscription: Subscription) -> Message:
+        data = DRAINING if "draining" in (subscription.cut, self._ended) else b""
+        return {"type": "http.response.body", "body": data, "more_body": False}
+
+    async def _write(self, send: Send, message: Message) -> None:
+        self._is_writing = True
+        await send(message)
+        self._is_writing = False
+
+    def _free(self) -> None:
+        """A write that has not returned waits for a client that does not read."""
+        if self._is_writing and self._writer is not None:
+            self._is_stuck = True
+            self._writer.cancel()
+
+    def _close(self) -> None:
+        if self._subscription is not None:
+            self._subscription.on_cut = None
+            self._subscription.close()
+        self._feed.close()
+        self._readers.dismiss(self)
+
+
+async def _listen(receive: Receive, subscription: Subscription) -> None:
+    """A client that hangs up is no longer read for."""
+    while (await receive())["type"] != "http.disconnect":
+        pass
+    subscription.close()
+
+
+async def _cut(scope: Scope, listener: "asyncio.Task[None]") -> None:
+    abort: Callable[[], None] | None = scope.get("state", {}).get(ABORT)
+    if abort is not None:
+        abort()
+        await asyncio.wait([listener], timeout=FAREWELL_SECONDS)

@@ -1,0 +1,81 @@
+"""Nouns as a caller may see them."""
+
+from collections.abc import Sequence
+
+import msgspec
+
+from roomful.domain.agents import Agent
+from roomful.domain.runs import Run, Trigger
+from roomful.domain.shape import UNSET, Json, Noun, Unset
+from roomful.domain.spaces import Flow, MySpace, Role, Space, Wake
+from roomful.spaces.voice import run_event
+from roomful.tools.sealing import open_secrets, seal_secrets
+
+MASK = "***"
+
+
+class SpaceOfMine(Noun):
+    """A space with my place in it; the admin has none."""
+
+    id: str
+    name: str
+    created_at: str
+    wake: Wake
+    flow: Flow
+    admin_agent_id: str | Unset = UNSET
+    role: Role | Unset = UNSET
+    unread: int | Unset = UNSET
+    last_seq: int | Unset = UNSET
+
+
+class AgentSeen(Noun):
+    """Of somebody else's agent, only who it is."""
+
+    id: str
+    name: str
+    owner_id: str | Unset = UNSET
+    config: dict[str, Json] | Unset = UNSET
+    created_at: str | Unset = UNSET
+    updated_at: str | Unset = UNSET
+
+
+def space_of_mine(mine: MySpace) -> SpaceOfMine:
+    space = space_of_nobody(mine.space)
+    return msgspec.structs.replace(space, role=mine.role, unread=mine.unread, last_seq=mine.last_seq)
+
+
+def space_of_nobody(space: Space) -> SpaceOfMine:
+    return SpaceOfMine(**msgspec.structs.asdict(space))
+
+
+def agent_of_mine(agent: Agent) -> AgentSeen:
+    """With its configuration, but for the secrets in it."""
+    hidden = seal_secrets(agent.config, lambda _: "")
+    seen = AgentSeen(**msgspec.structs.asdict(agent))
+    seen.config = open_secrets(hidden, lambda _: MASK)
+    return seen
+
+
+def agent_of_others(agent: Agent) -> AgentSeen:
+    return AgentSeen(id=agent.id, name=agent.name)
+
+
+def run_seen(run: Run, through: Sequence[str] | None) -> Run:
+    """A run as redacted as the spaces are through which it is seen; None: whole."""
+    if through is None:
+        return run
+    told = [run_event(run, space_id) for space_id in through]
+    pending = {call.tool_call_id: call for event in told for call in event.pending_tool_calls or ()}
+    trigger = run.trigger
+    if trigger.space_id not in through:
+        trigger = Trigger(type=trigger.type)
+    active = run.active_space_id if run.active_space_id in through else UNSET
+    return msgspec.structs.replace(
+        run,
+        trigger=trigger,
+        active_space_id=active,
+        pending_tool_calls=list(pending.values()),
+        error=told[0].error,
+        usage=UNSET,
+        shown_in=[space_id for space_id in run.shown_in if space_id in through],
+    )
