@@ -1,0 +1,89 @@
+"""Agent configurations on their way in: checked, their secrets sealed; and from files into the store."""
+
+from pathlib import Path
+from typing import Any, cast
+
+import msgspec
+import yaml
+
+from roomful.app.sealing import SecretBox
+from roomful.domain.agents import Agent
+from roomful.domain.changes import AddEntity, Change, PutAgent
+from roomful.domain.entities import ADMIN, Entity
+from roomful.domain.errors import Invalid
+from roomful.domain.ports import Clock, Store
+from roomful.settings import Settings
+from roomful.tools import configure, find_literal_secrets, find_sealed, open_secret, seal_secrets
+
+ENDINGS = (".yaml", ".yml", ".json")
+
+
+class Configs:
+    def __init__(self, settings: Settings, box: SecretBox) -> None:
+        self._settings = settings
+        self._box = box
+
+    def check(self, config: dict[str, Any], source: str) -> dict[str, Any]:
+        """The configuration as it is to be stored. Raises Invalid with everything that is wrong with it."""
+        configure(config, source=source)
+        if sealed := find_sealed(config):
+            raise Invalid(f"{', '.join(sealed)}: write the secret itself or ${{env.NAME}}, not a sealed one")
+        literal = find_literal_secrets(config)
+        if literal and not self._box.can_seal:
+            raise Invalid(
+                f"{', '.join(literal)}: a secret is not stored in clear; write ${{env.NAME}} and list NAME "
+                "in ROOMFUL_TOOL_ENV, or set ROOMFUL_SECRET_KEY so that it can be sealed"
+            )
+        return seal_secrets(config, self._box.seal) if literal else config
+
+    def reveal(self, text: str) -> str:
+        """What stands behind `${env.X}` or a sealed secret."""
+        text = open_secret(text, self._box.open)
+        if text.startswith("${env.") and text.endswith("}"):
+            return self._settings.tool_variable(text[6:-1])
+        return text
+
+
+def read_config(path: Path) -> dict[str, Any]:
+    """One agent configuration file, JSON or YAML."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise Invalid(f"{path}: cannot be read: {error}") from None
+    try:
+        value = msgspec.json.decode(text) if path.suffix == ".json" else yaml.safe_load(text)
+    except (msgspec.DecodeError, yaml.YAMLError) as error:
+        raise Invalid(f"{path}: is not valid {path.suffix[1:].upper()}: {error}") from None
+    if not isinstance(value, dict):
+        raise Invalid(f"{path}: an agent configuration is a mapping with id, name, model, tools")
+    return cast(dict[str, Any], value)
+
+
+def config_files(folder: Path) -> list[Path]:
+    if not folder.is_dir():
+        raise Invalid(f"{folder}: there is no such folder of agents")
+    return sorted(path for path in folder.iterdir() if path.suffix in ENDINGS)
+
+
+async def load_agents(store: Store, clock: Clock, configs: Configs, folder: Path) -> list[str]:
+    """Puts every configuration of a folder into the store; the operator owns them."""
+    loaded: list[str] = []
+    for path in config_files(folder):
+        config = read_config(path)
+        spec = configure(config, source=str(path), trusted=True)
+        sealed = configs.check(config, str(path))
+        known = await store.agent(spec.id)
+        if known is not None and known.config == sealed:
+            continue
+        now = clock.iso()
+        changes: list[Change] = []
+        if await store.entity(spec.id) is None:
+            entity = Entity(id=spec.id, name=spec.name, kind="agent", created_at=now)
+            changes.append(AddEntity(entity))
+        created = known.created_at if known else now
+        agent = Agent(
+            id=spec.id, name=spec.name, owner_id=ADMIN, config=sealed, created_at=created, updated_at=now
+        )
+        await store.commit([*changes, PutAgent(agent)])
+        loaded.append(spec.id)
+    return loaded

@@ -1,0 +1,162 @@
+"""The command line: `roomful serve`, `roomful demo` and the rest. Each command is one function."""
+
+import argparse
+import asyncio
+import contextlib
+import hashlib
+import logging
+import secrets
+import sys
+import webbrowser
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from roomful.domain.errors import RoomfulError
+from roomful.settings import Settings, load_settings
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    arguments = _parser().parse_args(argv)
+    try:
+        return arguments.run(arguments)
+    except RoomfulError as error:
+        print(f"roomful: {error.detail}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        return 130
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="roomful",
+        description="A gateway where people and AI agents share spaces. Start with: roomful demo",
+    )
+    commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
+
+    def command(name: str, run: Any, summary: str) -> argparse.ArgumentParser:
+        made = commands.add_parser(name, help=summary, description=summary)
+        made.set_defaults(run=run)
+        return made
+
+    serve = command("serve", _serve, "Serve the API and the page.")
+    _serving(serve)
+    serve.add_argument("--demo", action="store_true", default=None, help="add the demo world")
+    demo = command("demo", _demo, "Serve with the demo world and open the page; no key is needed.")
+    _serving(demo)
+    demo.add_argument("--no-open", action="store_true", help="do not open a browser")
+    validate = command("validate", _validate, "Check agent configuration files; exit 1 if one is wrong.")
+    validate.add_argument("files", nargs="+", metavar="FILE", type=Path)
+    token = command("token", _token, "Make a token for a person, agent or service and print it once.")
+    token.add_argument("entity", metavar="ENTITY")
+    _database(token)
+    migrate = command("migrate", _migrate, "Bring the database to this version's schema.")
+    _database(migrate)
+    return parser
+
+
+def _serving(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--host", help="address to listen on (default 127.0.0.1)")
+    parser.add_argument("--port", type=int, help="port to listen on (default 8000)")
+    _database(parser)
+    parser.add_argument("--bus", metavar="URL", help="memory: (default)")
+    parser.add_argument("--agents", metavar="DIR", help="folder of agent configurations to load")
+
+
+def _database(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--database", metavar="URL", help="sqlite:///roomful.db (default) or postgresql://…")
+
+
+def _settings(arguments: argparse.Namespace, **more: Any) -> Settings:
+    names = set(Settings.__struct_fields__)
+    return load_settings({name: value for name, value in vars(arguments).items() if name in names} | more)
+
+
+def _serve(arguments: argparse.Namespace) -> int:
+    return _run(_settings(arguments))
+
+
+def _demo(arguments: argparse.Namespace) -> int:
+    return _run(_settings(arguments, demo=True), opens=not arguments.no_open)
+
+
+def _run(settings: Settings, *, opens: bool = False) -> int:
+    import uvloop
+
+    logging.basicConfig(level=settings.log_level.upper(), format="%(asctime)s %(name)s %(message)s")
+    uvloop.run(_serve_until_stopped(settings, opens=opens))
+    return 0
+
+
+async def _serve_until_stopped(settings: Settings, *, opens: bool) -> None:
+    from roomful.app import Gateway
+    from roomful.web.server import serve
+
+    gateway = await Gateway.open(settings)
+    address = f"http://{settings.host}:{settings.port}"
+    if gateway.new_admin_key is not None:
+        print(f"admin key, shown only now: {gateway.new_admin_key}", flush=True)
+
+    def on_started() -> None:
+        print(f"Roomful is at {address}", flush=True)
+        if opens and sys.stdout.isatty():
+            with contextlib.suppress(webbrowser.Error):
+                webbrowser.open(address)
+
+    try:
+        await gateway.start()
+        await serve(gateway.app, settings.host, settings.port, on_started)
+    finally:
+        await gateway.close()
+
+
+def _validate(arguments: argparse.Namespace) -> int:
+    from roomful.app.configs import read_config
+    from roomful.tools import configure
+
+    wrong = 0
+    for path in arguments.files:
+        try:
+            spec = configure(read_config(path), source=str(path), trusted=True)
+            print(f"{path}: agent {spec.id!r} with {len(spec.tools)} tools is fine")
+        except RoomfulError as error:
+            wrong += 1
+            print(error.detail, file=sys.stderr)
+    return 1 if wrong else 0
+
+
+def _token(arguments: argparse.Namespace) -> int:
+    print(asyncio.run(_make_token(_settings(arguments), arguments.entity)))
+    return 0
+
+
+async def _make_token(settings: Settings, entity_id: str) -> str:
+    from roomful.app.clock import RandomIds, SystemClock
+    from roomful.domain.changes import AddToken
+    from roomful.domain.entities import Token
+    from roomful.domain.errors import NotFound
+    from roomful.store import open_store
+
+    clock = SystemClock()
+    store = await open_store(settings.database, clock)
+    try:
+        if await store.entity(entity_id) is None:
+            raise NotFound(f"there is no entity {entity_id!r}: make it with POST /api/entities")
+        token = secrets.token_urlsafe(32)
+        made = Token(id=RandomIds().new("tok"), entity_id=entity_id, created_at=clock.iso())
+        await store.commit([AddToken(made, hashlib.sha256(token.encode()).digest())])
+        return token
+    finally:
+        await store.close()
+
+
+def _migrate(arguments: argparse.Namespace) -> int:
+    from roomful.store import migrate
+
+    applied = migrate(_settings(arguments).database)
+    print(f"applied: {', '.join(map(str, applied))}" if applied else "the database is up to date")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,83 @@
+"""What the operator decides: flags, then ROOMFUL_* variables, then roomful.toml. Nothing else reads the
+environment."""
+
+import os
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from roomful.domain.errors import Invalid
+
+FILE = "roomful.toml"
+PREFIX = "ROOMFUL_"
+
+
+class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    host: str = "127.0.0.1"
+    port: int = 8000
+    database: str = "sqlite:///roomful.db"
+    bus: str = "memory:"
+    agents: str | None = None
+    """A folder of agent configurations and scripts, loaded at start."""
+    demo: bool = False
+    admin_key: str | None = None
+    secret_key: str | None = None
+    """Seals literal secrets in agent configurations. Without it they are refused."""
+    hosts: str = ""
+    """Further names under which browsers may reach this gateway, separated by commas."""
+    allow_hosts: str = ""
+    """`host:port` pairs on private networks that tools may reach, separated by commas."""
+    tool_env: str = ""
+    """Names of environment variables that `${env.X}` may read, separated by commas."""
+    limit_streams: int = 100
+    limit_posts: int = 20
+    lease_seconds: float = 10.0
+    heartbeat_seconds: float = 15.0
+    openai_api_key: str | None = None
+    log_level: str = "info"
+
+    def tool_variable(self, name: str) -> str:
+        """The value of `${env.NAME}`, if the operator listed the name."""
+        if name not in split(self.tool_env):
+            raise Invalid(f"${{env.{name}}}: the operator did not list {name} in ROOMFUL_TOOL_ENV")
+        value = os.environ.get(name)
+        if value is None:
+            raise Invalid(f"${{env.{name}}}: {name} is not set where the gateway runs")
+        return value
+
+
+def split(text: str) -> list[str]:
+    return [item.strip() for item in text.split(",") if item.strip()]
+
+
+def load_settings(flags: Mapping[str, Any], folder: Path | None = None) -> Settings:
+    """`flags` are what the command line gave; None means not given."""
+    values = _from_file((folder or Path.cwd()) / FILE) | _from_environment(os.environ)
+    values |= {name: value for name, value in flags.items() if value is not None}
+    try:
+        return msgspec.convert(values, Settings, strict=False)
+    except msgspec.ValidationError as error:
+        raise Invalid(f"settings: {error}") from None
+
+
+def _from_file(path: Path) -> dict[str, Any]:
+    if not path.is_file():
+        return {}
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except tomllib.TOMLDecodeError as error:
+        raise Invalid(f"{path.name}: {error}") from None
+
+
+def _from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
+    known = Settings.__struct_fields__
+    values: dict[str, Any] = {}
+    for name, value in environment.items():
+        if name.startswith(PREFIX) and name[len(PREFIX) :].lower() in known:
+            values[name[len(PREFIX) :].lower()] = value
+    if "OPENAI_API_KEY" in environment:
+        values.setdefault("openai_api_key", environment["OPENAI_API_KEY"])
+    return values
