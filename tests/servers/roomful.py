@@ -1,0 +1,373 @@
+"""A real Roomful process on loopback, and the few verbs a test needs to talk to it."""
+
+import contextlib
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Self
+
+import httpx
+
+ADMIN_KEY = "test-admin-key"
+PATIENCE = 30.0
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+class Roomful:
+    """`with Roomful(folder) as house:` serves until the block ends; `kill` and `start` are a crash."""
+
+    def __init__(self, folder: Path, *flags: str, database: str | None = None, **environment: str) -> None:
+        self.folder = folder
+        self.port = free_port()
+        self.database = database or f"sqlite:///{folder / 'roomful.db'}"
+        self._flags = flags
+        self._environment = {
+            "ROOMFUL_ADMIN_KEY": ADMIN_KEY,
+            "ROOMFUL_LIMIT_POSTS": "0",
+            "ROOMFUL_SECRET_KEY": "a-secret-key-for-tests",
+            **environment,
+        }
+        self._process: subprocess.Popen[bytes] | None = None
+        self.log = folder / "log.txt"
+        self.admin = Caller(self, ADMIN_KEY)
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    def start(self) -> Self:
+        clean = {k: v for k, v in os.environ.items() if not k.startswith("ROOMFUL_")}
+        command = [sys.executable, "-m", "roomful.cli", "serve", "--port", str(self.port)]
+        command += ["--database", self.database, *self._flags]
+        with self.log.open("ab") as log:
+            self._process = subprocess.Popen(
+                command, cwd=self.folder, env=clean | self._environment, stdout=log, stderr=log
+            )
+        deadline = time.monotonic() + PATIENCE
+        while time.monotonic() < deadline:
+            if self._process.poll() is not None:
+                raise AssertionError(f"roomful ended at once:\n{self.log.read_text()}")
+            with contextlib.suppress(httpx.TransportError):
+                if httpx.get(f"{self.url}/readyz").status_code == 200:
+                    return self
+            time.sleep(0.02)
+        raise AssertionError(f"roomful did not answer:\n{self.log.read_text()}")
+
+    def kill(self) -> None:
+        """Like a power cut for the process: nothing of it is asked first."""
+        assert self._process is not None
+        self._process.kill()
+        self._process.wait()
+
+    def terminate(self) -> int:
+        """SIGTERM, and the exit code."""
+        assert self._process is not None
+        self._process.send_signal(signal.SIGTERM)
+        return self._process.wait(PATIENCE)
+
+    @property
+    def pid(self) -> int:
+        assert self._process is not None
+        return self._process.pid
+
+    def __enter__(self) -> Self:
+        return self.start()
+
+    def __exit__(self, *_: object) -> None:
+        if self._process is not None and self._process.poll() is None:
+            self._process.terminate()
+            try:
+                self._process.wait(10)
+            except subprocess.TimeoutExpired:
+                self._process.kill()
+                self._process.wait()
+
+    # What tests arrange.
+
+    def person(self, entity_id: str, name: str | None = None, kind: str = "human") -> "Caller":
+        body = {"id": entity_id, "name": name or entity_id.title(), "kind": kind}
+        made = self.admin.post("/api/entities", body, expect=201)
+        return Caller(self, made["token"], entity_id)
+
+    def space(self, space_id: str, *members: str, **more: Any) -> str:
+        """A space with these members; `id:role` gives another role than member."""
+        self.admin.post("/api/spaces", {"id": space_id, "name": space_id.title(), **more}, expect=201)
+        for member in members:
+            entity_id, _, role = member.partition(":")
+            body = {"entityId": entity_id, "role": role or "member"}
+            self.admin.post(f"/api/spaces/{space_id}/members", body, expect=201)
+        return space_id
+
+    def agent(self, agent_id: str, model: Any, *tools: Any, **more: Any) -> str:
+        config = {"id": agent_id, "name": agent_id.title(), "model": model, "tools": list(tools), **more}
+        self.admin.post("/api/agents", config, expect=201)
+        return agent_id
+
+
+def openai(base_url: str, name: str = "fake") -> dict[str, str]:
+    return {"name": f"openai:{name}", "baseUrl": base_url, "apiKey": "key-of-the-fake"}
+
+
+@dataclass
+class Caller:
+    """Somebody with a token."""
+
+    house: Roomful
+    token: str
+    id: str = ""
+
+    def request(self, method: str, path: str, body: Any = None, **more: Any) -> httpx.Response:
+        headers = {"authorization": f"Bearer {self.token}", **more.pop("headers", {})}
+        if body is not None:
+            more["content"] = body if isinstance(body, bytes) else json.dumps(body).encode()
+            headers.setdefault("content-type", "application/json")
+        return httpx.request(method, self.house.url + path, headers=headers, timeout=PATIENCE, **more)
+
+    def call(self, method: str, path: str, body: Any = None, *, expect: int = 200, **more: Any) -> Any:
+        answer = self.request(method, path, body, **more)
+        assert answer.status_code == expect, f"{method} {path}: {answer.status_code} {answer.text}"
+        return answer.json() if answer.content else None
+
+    def get(self, path: str, **more: Any) -> Any:
+        return self.call("GET", path, **more)
+
+    def post(self, path: str, body: Any = None, **more: Any) -> Any:
+        return self.call("POST", path, body, **more)
+
+    def say(self, space_id: str, text: str, **more: Any) -> Any:
+        return self.post(f"/api/spaces/{space_id}/messages", {"text": text, **more}, expect=201)
+
+    def messages(self, space_id: str, **params: Any) -> list[dict[str, Any]]:
+        return self.get(f"/api/spaces/{space_id}/messages", params=params)["messages"]
+
+    def listen(self, space_id: str, last: str | None = None, **params: str) -> "Listener":
+        return Listener(self, f"/api/spaces/{space_id}/stream", last, params)
+
+
+@dataclass
+class Event:
+    id: str | None
+    name: str
+    data: dict[str, Any]
+
+
+def read_events(lines: Iterator[str]) -> Iterator[Event]:
+    """SSE as the specification reads it; a comment is no event."""
+    event_id: str | None = None
+    name, data = "", list[str]()
+    for line in lines:
+        if line == "":
+            if data:
+                yield Event(event_id, name, json.loads("\n".join(data)))
+            name, data = "", []
+        elif line.startswith(":"):
+            continue
+        else:
+            key, _, value = line.partition(":")
+            value = value.removeprefix(" ")
+            match key:
+                case "id":
+                    event_id = value
+                case "event":
+                    name = value
+                case "data":
+                    data.append(value)
+                case _:
+                    raise AssertionError(f"no such field in SSE: {line!r}")
+
+
+class Listener:
+    """Reads a stream in a thread, so that a test can wait for what should come. Entered once it is open."""
+
+    def __init__(
+        self, caller: Caller, path: str, last: str | None = None, params: Mapping[str, str] | None = None
+    ) -> None:
+        self.events: list[Event] = []
+        self.ended = False
+        self.status = 0
+        self._changed = threading.Condition()
+        headers = {"authorization": f"Bearer {caller.token}", "accept": "text/event-stream"}
+        if last is not None:
+            headers["last-event-id"] = last
+        self._client = httpx.Client(timeout=httpx.Timeout(PATIENCE))
+        self._request = self._client.build_request(
+            "GET", caller.house.url + path, headers=headers, params=dict(params or {})
+        )
+        self._response: httpx.Response | None = None
+        self._thread = threading.Thread(target=self._read, daemon=True)
+
+    def __enter__(self) -> Self:
+        self._response = self._client.send(self._request, stream=True)
+        self.status = self._response.status_code
+        assert self.status == 200, self._response.read()
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        assert self._response is not None
+        with contextlib.suppress(httpx.TransportError, RuntimeError):
+            self._shut()
+        self._thread.join(PATIENCE)
+        self._client.close()
+
+    def _shut(self) -> None:
+        """Ends the read in the other thread: closing alone would leave it in recv."""
+        assert self._response is not None
+        stream = self._response.extensions.get("network_stream")
+        sock = stream.get_extra_info("socket") if stream is not None else None
+        if sock is not None:
+            with contextlib.suppress(OSError):
+                sock.shutdown(socket.SHUT_RDWR)
+        self._thread.join(PATIENCE)
+        self._response.close()
+
+    def _read(self) -> None:
+        assert self._response is not None
+        with contextlib.suppress(httpx.TransportError, httpx.StreamError):
+            for event in read_events(self._response.iter_lines()):
+                with self._changed:
+                    self.events.append(event)
+                    self._changed.notify_all()
+        with self._changed:
+            self.ended = True
+            self._changed.notify_all()
+
+    def wait(self, found: Callable[[list[Event]], Any], seconds: float = PATIENCE) -> Any:
+        """Waits until `found` of the events so far is true, and gives that."""
+        with self._changed:
+            if not self._changed.wait_for(lambda: found(self.events), seconds):
+                names = [event.name for event in self.events]
+                raise AssertionError(f"did not come within {seconds:g} s; what came: {names}")
+            return found(self.events)
+
+    def wait_for(self, name: str, count: int = 1, **fields: Any) -> Event:
+        """The count-th event of this name whose data has these fields."""
+
+        def found(events: list[Event]) -> Event | None:
+            hits = [e for e in events if e.name == name and fields.items() <= e.data.items()]
+            return hits[count - 1] if len(hits) >= count else None
+
+        return self.wait(found)
+
+    def wait_end(self) -> None:
+        with self._changed:
+            assert self._changed.wait_for(lambda: self.ended, PATIENCE), "the stream did not end"
+
+    def names(self) -> list[str]:
+        return [event.name for event in self.events]
+
+
+@dataclass
+class View:
+    """A reader's own fold, written for the tests from the words of the protocol, not from the product's."""
+
+    messages: dict[str, dict[str, Any]] = field(default_factory=dict)
+
+    def apply(self, event: Event) -> "View":
+        data = event.data
+        match event.name:
+            case "snapshot":
+                self.messages = {message["id"]: message for message in data["messages"]}
+            case "smartSpace.message":
+                self._message(data["message"])
+            case "text-start" | "tool-call.start":
+                self._start(event.name, data)
+            case "text-delta":
+                part = self._part("id", data["partId"])
+                assert len(part["text"]) == data["offset"], "a delta was lost or came twice"
+                part["text"] += data["delta"]
+            case "text-end":
+                self._part("id", data["partId"])["status"] = "complete"
+            case "tool-input-delta":
+                part = self._part("toolCallId", data["toolCallId"])
+                if "partialArgs" in data:
+                    part["args"] = data["partialArgs"]
+                else:
+                    for kind, path, value in data["ops"]:
+                        key = path[1:].replace("~1", "/").replace("~0", "~")
+                        part["args"][key] = value if kind == "set" else part["args"].get(key, "") + value
+            case "tool-call" | "tool-call.complete" | "tool-call.error":
+                self._call(event.name, data)
+            case "part.reset":
+                part = self._part("id", data["partId"])
+                part["status"] = "streaming"
+                part.update({"text": ""} if part["type"] == "text" else {"args": {}})
+            case _:
+                pass
+        return self
+
+    def state(self) -> list[dict[str, Any]]:
+        return sorted(self.messages.values(), key=lambda message: message["seq"])
+
+    def _start(self, name: str, data: dict[str, Any]) -> None:
+        message = self.messages.setdefault(
+            data["messageId"],
+            {
+                "id": data["messageId"],
+                "spaceId": data["spaceId"],
+                "entityId": data["entityId"],
+                "seq": data["seq"],
+                "status": "open",
+                "role": "assistant",
+                "parts": [],
+                "createdAt": data["createdAt"],
+                "updatedAt": data["createdAt"],
+                "runId": data["runId"],
+                "mentions": [],
+                "attachments": [],
+            },
+        )
+        part: dict[str, Any] = {"id": data["partId"], "status": "streaming"}
+        if name == "text-start":
+            part |= {"type": "text", "text": ""}
+            part |= {"toolCallId": data["toolCallId"]} if "toolCallId" in data else {}
+        else:
+            part |= {
+                "type": "tool_call",
+                "toolCallId": data["toolCallId"],
+                "toolName": data["toolName"],
+                "runId": data["runId"],
+            }
+            part |= {"args": {}} if data["showsArgs"] else {}
+            part |= {"result": None} if data["showsResult"] else {}
+            part |= {"customUI": data["customUI"]} if "customUI" in data else {}
+        message["parts"].append(part)
+
+    def _call(self, name: str, data: dict[str, Any]) -> None:
+        found = [p for m in self.messages.values() for p in m["parts"] if p["id"] == data["partId"]]
+        for part in found:
+            part["status"] = {"tool-call": "ready", "tool-call.complete": "complete"}.get(name, "error")
+            part |= {"args": data["args"]} if "args" in data else {}
+            part |= {"result": data["output"]} if "output" in data else {}
+            part |= {"error": data["error"]} if "error" in data else {}
+
+    def _message(self, changed: dict[str, Any]) -> None:
+        known = self.messages.get(changed["id"], {"parts": []})
+        fresh = {part["id"]: part for part in changed["parts"]}
+        parts = [fresh.pop(part["id"], part) for part in known["parts"]]
+        merged = [] if changed.get("deleted") else [*parts, *fresh.values()]
+        self.messages[changed["id"]] = changed | {"parts": merged}
+
+    def _part(self, key: str, value: str) -> dict[str, Any]:
+        found = [p for m in self.messages.values() for p in m["parts"] if p.get(key) == value]
+        return next(p for p in found if key == "id" or p["type"] == "tool_call")
+
+
+def fold(events: list[Event]) -> list[dict[str, Any]]:
+    view = View()
+    for event in events:
+        view.apply(event)
+    return json.loads(json.dumps(view.state()))
