@@ -2,7 +2,14 @@
 
 import asyncio
 
-from roomful.bus.memory import FOLLOWED_SECONDS, LAG_BYTES, LAG_EVENTS, WINDOW_EVENTS, MemoryBus
+from roomful.bus.memory import (
+    FOLLOWED_SECONDS,
+    LAG_BYTES,
+    LAG_EVENTS,
+    WINDOW_EVENTS,
+    MemoryBus,
+    MemorySubscription,
+)
 from roomful.domain.events import Announcement, Position, TextDelta
 
 
@@ -29,8 +36,9 @@ def _words(*texts: str) -> list[Announcement]:
     return [Announcement(event=TextDelta(part_id="p", delta=t, offset=0), space_id="s") for t in texts]
 
 
-def _taken(subscription: object) -> list[str]:
-    return [entry.announcement.event.delta for entry in subscription.take()]  # pyright: ignore
+def _taken(subscription: MemorySubscription) -> list[str]:
+    events = [entry.announcement.event for entry in subscription.take()]
+    return [event.delta for event in events if isinstance(event, TextDelta)]
 
 
 def test_every_reader_hears_everything_in_order_from_its_position() -> None:

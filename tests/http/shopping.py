@@ -29,7 +29,9 @@ LAPTOPS = "Here are some laptops:"
 ASK = "Want me to add any to your cart?"
 
 
-def story(rng: random.Random | None = None, space_id: str = "shop-space", *, held: bool = False) -> list[Answer]:
+def story(
+    rng: random.Random | None = None, space_id: str = "shop-space", *, held: bool = False
+) -> list[Answer]:
     """Two model answers: the four visible calls and a hidden one, then a word to itself."""
 
     def splits() -> list[int]:

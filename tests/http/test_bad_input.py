@@ -114,10 +114,14 @@ def test_an_id_must_be_an_id(house: Roomful) -> None:
 
 
 def test_a_wrong_agent_is_refused_with_tool_and_field(house: Roomful) -> None:
-    config = {"id": "a", "name": "A", "model": "scripted:x", "tools": [{"name": "t", "executionTyp": "basic"}]}
+    config = {
+        "id": "a",
+        "name": "A",
+        "model": "scripted:x",
+        "tools": [{"name": "t", "executionTyp": "basic"}],
+    }
     detail = _problem(house.admin.request("POST", "/api/agents", config), 422, "invalid")
-    assert "executionTyp" in detail
-    assert "'t'" in detail or "t" in detail.split()
+    assert "tool t: executionTyp" in detail
     assert house.admin.request("GET", "/api/agents/a").status_code == 404
 
 

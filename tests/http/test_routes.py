@@ -53,7 +53,9 @@ def test_whatever_the_fragments_the_call_reaches_its_spaces_and_no_other(
     with Listener(ada, "/api/stream") as mine:
         for number, cut in enumerate(cuts):
             _one_run(ada, model, mine, arguments, cut, expected, number)
-    seen = {s: [m for m in ada.messages(s, limit=200) if m["role"] == "assistant"] for s in (*SPACES, "space-3")}
+    seen = {
+        s: [m for m in ada.messages(s, limit=200) if m["role"] == "assistant"] for s in (*SPACES, "space-3")
+    }
     for space_id, messages in seen.items():
         for message in messages:
             statuses = {part["status"] for part in message["parts"]}

@@ -1,14 +1,17 @@
 """Who is meant by a text, and whom a message wakes."""
 
+from typing import Any
+
 import pytest
 
+from roomful.domain.entities import EntityKind
 from roomful.domain.errors import Invalid
-from roomful.domain.spaces import Member, Role, Space
+from roomful.domain.spaces import Member, Space
 from roomful.spaces.mentions import check_mentions, find_mentions, who_wakes
 
 
-def _member(entity_id: str, name: str, kind: str = "agent", role: Role = "member") -> Member:
-    return Member(entity_id=entity_id, name=name, kind=kind, role=role)  # pyright: ignore
+def _member(entity_id: str, name: str, kind: EntityKind = "agent") -> Member:
+    return Member(entity_id=entity_id, name=name, kind=kind, role="member")
 
 
 MEMBERS = [
@@ -54,8 +57,8 @@ def test_a_mention_of_somebody_who_is_not_here_is_refused() -> None:
         check_mentions(["nobody"], MEMBERS)
 
 
-def _space(**more: str) -> Space:
-    return Space(id="s", name="S", created_at="", **more)  # pyright: ignore
+def _space(**more: Any) -> Space:
+    return Space(id="s", name="S", created_at="", **more)
 
 
 def test_who_wakes_follows_the_rule() -> None:

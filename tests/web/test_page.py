@@ -29,7 +29,7 @@ from roomful.domain.events import (
 )
 from roomful.domain.fold import SpaceView
 from roomful.domain.messages import Message, TextPart, ToolCallPart
-from roomful.domain.runs import Run, Trigger
+from roomful.domain.runs import Run, RunStatus, Trigger
 from roomful.domain.spaces import Member
 from roomful.domain.wire import Form, event_data, event_name
 
@@ -62,11 +62,9 @@ class Teller:
         self._count = 0
 
     def event(self) -> SpaceEvent:
-        make = self._chance.choice([
-            self._start_text, self._start_call, self._delta, self._delta, self._delta, self._input, self._input,
-            self._end, self._settle, self._settle, self._reset, self._message, self._run, self._member,
-        ])  # fmt: skip
-        return make()
+        often = [self._delta, self._delta, self._input, self._settle]
+        parts = [self._start_text, self._start_call, self._end, self._reset]
+        return self._chance.choice([*often, *often, *parts, self._message, self._run, self._member])()
 
     def _place(self, part_id: str) -> dict[str, Any]:
         message_id = f"msg_{part_id[-1]}"
@@ -80,7 +78,9 @@ class Teller:
         part_id = self._new_id()
         more: dict[str, Any] = {"reasoning": True} if self._chance.random() < 0.2 else {"tool_call_id": "c"}
         self._texts[part_id] = ""
-        return TextStarted(**self._place(part_id), entity_id="shop", seq=int(part_id[-1]), created_at="t", **more)
+        return TextStarted(
+            **self._place(part_id), entity_id="shop", seq=int(part_id[-1]), created_at="t", **more
+        )
 
     def _start_call(self) -> SpaceEvent:
         part_id = self._new_id()
@@ -126,7 +126,9 @@ class Teller:
             case 0:
                 return CallReady(**place, **call, args=args)
             case 1:
-                return CallCompleted(**place, **call, args=args, output=self._chance.choice([1, msgspec.UNSET]))
+                return CallCompleted(
+                    **place, **call, args=args, output=self._chance.choice([1, msgspec.UNSET])
+                )
             case _:
                 return CallFailed(**place, **call, args=args, error="failed")
 
@@ -167,7 +169,7 @@ class Teller:
         return MessageChanged(space_id="room", message=message)
 
     def _run(self) -> SpaceEvent:
-        status = self._chance.choice(["running", "waiting_tool", "completed", "failed"])
+        status: RunStatus = self._chance.choice(["running", "waiting_tool", "completed", "failed"])
         run_id = f"run_{self._chance.randrange(3)}"
         return RunChanged(space_id="room", run_id=run_id, entity_id="shop", status=status)
 
@@ -254,7 +256,9 @@ def test_the_page_folds_as_the_gateway_does_after_every_event() -> None:
 def test_the_page_puts_nothing_in_as_markup() -> None:
     script = (PAGE / "page.js").read_text()
 
-    assert not re.search(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval\(|new Function", script)
+    assert not re.search(
+        r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval\(|new Function", script
+    )
     assert len(script.splitlines()) <= 400
 
 

@@ -62,7 +62,7 @@ async def end(house: Visit, run_id: str, status: RunStatus = "completed") -> Non
 
 
 def text_of(run_id: str, text: str) -> list[Any]:
-    part = {"space_id": "room", "message_id": "msg_a", "part_id": "prt_a", "run_id": run_id}
+    part: dict[str, Any] = {"space_id": "room", "message_id": "msg_a", "part_id": "prt_a", "run_id": run_id}
     return [
         TextStarted(**part, entity_id="shop", seq=2, created_at=""),
         TextDelta(part_id="prt_a", delta=text, offset=0),

@@ -1,10 +1,7 @@
 """Agent configurations on their way in: checked, their secrets sealed; and from files into the store."""
 
 from pathlib import Path
-from typing import Any, cast
-
-import msgspec
-import yaml
+from typing import Any
 
 from roomful.app.sealing import SecretBox
 from roomful.domain.agents import Agent
@@ -13,7 +10,14 @@ from roomful.domain.entities import ADMIN, Entity
 from roomful.domain.errors import Invalid
 from roomful.domain.ports import Clock, Store
 from roomful.settings import Settings
-from roomful.tools import configure, find_literal_secrets, find_sealed, open_secret, seal_secrets
+from roomful.tools import (
+    configure,
+    find_literal_secrets,
+    find_sealed,
+    open_secret,
+    parse_config,
+    seal_secrets,
+)
 
 ENDINGS = (".yaml", ".yml", ".json")
 
@@ -23,9 +27,9 @@ class Configs:
         self._settings = settings
         self._box = box
 
-    def check(self, config: dict[str, Any], source: str) -> dict[str, Any]:
+    def check(self, config: dict[str, Any], source: str, *, trusted: bool = False) -> dict[str, Any]:
         """The configuration as it is to be stored. Raises Invalid with everything that is wrong with it."""
-        configure(config, source=source)
+        configure(config, source=source, trusted=trusted)
         if sealed := find_sealed(config):
             raise Invalid(f"{', '.join(sealed)}: write the secret itself or ${{env.NAME}}, not a sealed one")
         literal = find_literal_secrets(config)
@@ -50,13 +54,7 @@ def read_config(path: Path) -> dict[str, Any]:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise Invalid(f"{path}: cannot be read: {error}") from None
-    try:
-        value = msgspec.json.decode(text) if path.suffix == ".json" else yaml.safe_load(text)
-    except (msgspec.DecodeError, yaml.YAMLError) as error:
-        raise Invalid(f"{path}: is not valid {path.suffix[1:].upper()}: {error}") from None
-    if not isinstance(value, dict):
-        raise Invalid(f"{path}: an agent configuration is a mapping with id, name, model, tools")
-    return cast(dict[str, Any], value)
+    return parse_config(text, source=str(path))
 
 
 def config_files(folder: Path) -> list[Path]:
@@ -71,7 +69,7 @@ async def load_agents(store: Store, clock: Clock, configs: Configs, folder: Path
     for path in config_files(folder):
         config = read_config(path)
         spec = configure(config, source=str(path), trusted=True)
-        sealed = configs.check(config, str(path))
+        sealed = configs.check(config, str(path), trusted=True)
         known = await store.agent(spec.id)
         if known is not None and known.config == sealed:
             continue

@@ -111,7 +111,8 @@ def _wire(
         lease_seconds=settings.lease_seconds,
         is_alone=settings.database.startswith("sqlite:"),
     )
-    about = {"store": store, "announcer": announcer, "worker": worker, "clock": clock, "ids": ids}
+    intake = Intake(store=store, access=access, announcer=announcer, worker=worker, clock=clock, ids=ids)
+    answers = Answers(store=store, agents=agents, worker=worker, announcer=announcer, clock=clock, ids=ids)
     return House(
         store=store,
         bus=bus,
@@ -120,9 +121,9 @@ def _wire(
         access=access,
         announcer=announcer,
         history=history,
-        intake=Intake(access=access, **about),
+        intake=intake,
         worker=worker,
-        answers=Answers(agents=agents, **about),
+        answers=answers,
         limits=Limits(settings.limit_posts, settings.limit_streams),
         admin_digest=admin_digest,
         allowed_hosts=frozenset(
@@ -151,7 +152,10 @@ def _readiness(store: Store) -> Callable[[], Awaitable[bool]]:
 
 
 def _script_dirs(settings: Settings) -> list[Path]:
-    return [Path(settings.agents) / "scripts"] if settings.agents else []
+    folders = [Path(settings.agents)] if settings.agents else []
+    if settings.demo:
+        folders.append(Path(__file__).parent / "demo")
+    return [folder / "scripts" for folder in folders]
 
 
 async def _admin_digest(store: Store, settings: Settings) -> tuple[str | None, bytes]:

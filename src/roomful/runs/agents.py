@@ -21,5 +21,5 @@ class Agents:
         if made is None or made[0] != agent.updated_at:
             if len(self._made) >= KEPT:
                 self._made.clear()
-            made = self._made[agent_id] = (agent.updated_at, configure(agent.config, agent_id=agent_id))
+            made = self._made[agent_id] = (agent.updated_at, configure(agent.config, agent_id=agent_id, trusted=True))
         return made[1]

@@ -10,7 +10,7 @@ from roomful.domain.entities import Principal
 from roomful.domain.errors import Conflict, NotFound, RoomfulError
 from roomful.domain.shape import check_id
 from roomful.web.ask import AnyRoute, Ask, Once, digest_of_request, key_of
-from roomful.web.auth import Credential, check_host, check_origin, extract
+from roomful.web.auth import SAFE_METHODS, Credential, check_host, check_origin, extract
 from roomful.web.bodies import Gone, decode_body, read_body
 from roomful.web.desk import Desk
 from roomful.web.problems import Refused, answer_to, unexpected
@@ -100,7 +100,8 @@ async def _handle(desk: Desk, route: AnyRoute, scope: Scope, headers: Headers, r
 async def _caller(desk: Desk, route: AnyRoute, headers: Headers) -> tuple[Principal, Credential | None]:
     if route.access.needs_token:
         return await desk.auth.caller(headers, route.method)
-    check_origin(headers, route.method, extract(headers))
+    if route.method not in SAFE_METHODS:
+        check_origin(headers, route.method, extract(headers))
     return NOBODY, None
 
 

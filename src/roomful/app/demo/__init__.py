@@ -3,7 +3,6 @@
 import dataclasses
 import hashlib
 import hmac
-from importlib.resources import as_file, files
 from pathlib import Path
 
 import msgspec
@@ -35,14 +34,9 @@ class World(msgspec.Struct):
     spaces: list[Place]
 
 
-def demo_folder() -> Path:
-    with as_file(files("roomful.app.demo")) as folder:
-        return folder
-
-
 async def build_demo(house: House, configs: Configs) -> House:
     """Makes what is not there yet; what people did in the demo stays."""
-    store, folder = house.store, demo_folder()
+    store, folder = house.store, Path(__file__).parent
     world = msgspec.convert(yaml.safe_load((folder / "world.yaml").read_text()), World)
     now = house.clock.iso()
     await load_agents(store, house.clock, configs, folder / "agents")

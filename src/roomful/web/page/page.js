@@ -252,7 +252,7 @@ function hear(name, event) {
   const space = house.spaces.get(data.spaceId);
   if (isNew && data.message.entityId !== house.me.id && space) space.unread += 1;
   if (name === "run.failed" && data.spaceId === house.here) say(`${nameOf(view, data.entityId)}: ${data.error.message}`);
-  if (changed) house.dirty.add(changed);
+  if (changed && data.spaceId === house.here) house.dirty.add(changed);
   drawSoon();
 }
 
@@ -273,8 +273,7 @@ function visit(id) {
   house.here = id;
   if (id) history.replaceState(null, "", `#${id}`);
   $("messages").replaceChildren();
-  const view = house.views.get(id);
-  if (view) for (const message of view.messages.keys()) house.dirty.add(message);
+  house.dirty = new Set(house.views.get(id)?.messages.keys());
   draw();
   $("messages").scrollTop = $("messages").scrollHeight;
 }
@@ -301,8 +300,8 @@ function draw() {
 
 function drawSpace({ id, name, unread }) {
   const count = unread ? node("span", { class: "unread" }, String(unread)) : undefined;
-  const here = id === house.here ? "page" : undefined;
-  return node("li", {}, node("button", { "aria-current": here, click: () => visit(id) }, name, count));
+  const isHere = id === house.here && "page";
+  return node("li", {}, node("button", { "aria-current": isHere, click: () => visit(id) }, name, count));
 }
 
 const nameOf = (view, entityId) => view.members.get(entityId)?.name ?? entityId;
@@ -329,27 +328,26 @@ function drawMessages(view) {
 }
 
 function drawMessage(view, message) {
-  const time = new Date(message.createdAt).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" });
-  const parts = message.deleted ? [node("div", { class: "reasoning" }, "deleted")] : message.parts.map(drawPart);
-  return node(
-    "article",
-    { "data-id": message.id, "data-seq": message.seq, class: message.entityId === house.me.id ? "mine" : "" },
-    node("header", {}, node("b", { dir: "auto" }, nameOf(view, message.entityId)), node("time", {}, time)),
-    node("div", { class: "bubble" }, ...parts),
-  );
+  const time = new Date(message.createdAt).toLocaleTimeString([], { timeStyle: "short" });
+  const gone = node("div", { class: "reasoning" }, "deleted");
+  const parts = message.deleted ? [gone] : message.parts.map((part) => drawPart(view, part));
+  const author = node("b", { dir: "auto" }, nameOf(view, message.entityId));
+  const fixed = { "data-id": message.id, "data-seq": message.seq, class: message.entityId === house.me.id && "mine" };
+  const bubble = node("div", { class: "bubble" }, ...parts);
+  return node("article", fixed, node("header", {}, author, node("time", {}, time)), bubble);
 }
 
-function drawPart(part) {
-  if (part.type === "tool_call") return drawCard(part);
+function drawPart(view, part) {
+  if (part.type === "tool_call") return drawCard(view, part);
   return node("div", { class: `text ${part.type} ${part.status}`, dir: "auto" }, part.text);
 }
 
-function drawCard(part) {
+function drawCard(view, part) {
   const args = part.args ?? {};
   const isProduct = typeof args.name === "string" && typeof args.price === "number";
   const isWaiting = part.status === "waiting";
-  const told = part.answeredBy ? `answered by ${part.answeredBy}` : part.status;
-  const state = node("span", { class: "state" }, isProduct && isWaiting ? "" : told);
+  const settled = part.answeredBy ? `answered by ${nameOf(view, part.answeredBy)}` : part.status;
+  const state = node("span", { class: "state" }, isProduct && isWaiting ? "" : settled);
   const below = [];
   if (part.error) below.push(node("div", { class: "error" }, part.error));
   if (isWaiting) below.push(node("div", { class: "actions" }, ...choices(part, isProduct)));
@@ -383,7 +381,7 @@ function asValue(words) {
 
 function send() {
   const text = $("text").value;
-  if (!text.trim() || !house.here) return;
+  if (!text.trim()) return;
   const clientMessageId = crypto.getRandomValues(new Uint32Array(4)).join("-");
   $("text").value = "";
   const keep = (error) => { $("text").value ||= text; throw error; };
