@@ -263,3 +263,9 @@ async def test_runs_are_listed_newest_first_and_by_what_they_are(store: Store) -
     assert await listed(agent_id="bot", statuses=("queued", "completed"), limit=1) == "c"
     assert await listed(agent_id="other", space_id="s") == ""
     assert (await store.runs(agent_id="bot", statuses=("queued",))) == [shown]
+
+    ended = msgspec.structs.replace(shown, status="failed")
+    await store.commit([SaveRun(ended)])
+    assert await listed(space_id="t", statuses=ACTIVE) == "d"
+    assert await listed(space_id="t", statuses=("failed",)) == "a"
+    assert await listed(agent_id="bot", statuses=ACTIVE) == "d"

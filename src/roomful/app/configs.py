@@ -1,5 +1,6 @@
 """Agent configurations on their way in: checked, their secrets sealed; and from files into the store."""
 
+import hashlib
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from roomful.tools import (
     configure,
     find_literal_secrets,
     find_sealed,
-    open_secret,
+    open_secrets,
     parse_config,
     seal_secrets,
 )
@@ -26,6 +27,7 @@ class Configs:
     def __init__(self, settings: Settings, box: SecretBox) -> None:
         self._settings = settings
         self._box = box
+        self._sealed: dict[str, str] = {}
 
     def check(self, config: dict[str, Any], source: str, *, trusted: bool = False) -> dict[str, Any]:
         """The configuration as it is to be stored. Raises Invalid with everything that is wrong with it."""
@@ -40,12 +42,27 @@ class Configs:
             )
         return seal_secrets(config, self._box.seal) if literal else config
 
+    def ready(self, config: dict[str, Any]) -> dict[str, Any]:
+        """The stored configuration, with each sealed secret as a variable that only this house can read: so
+        that whoever uses it knows it for a secret."""
+        return open_secrets(config, self._reference)
+
+    def variable(self, name: str) -> str:
+        """The value of `${env.NAME}` in a tool or a model."""
+        if name in self._sealed:
+            return self._box.open(self._sealed[name])
+        return self._settings.tool_variable(name)
+
     def reveal(self, text: str) -> str:
-        """What stands behind `${env.X}` or a sealed secret."""
-        text = open_secret(text, self._box.open)
+        """What stands behind a model's key."""
         if text.startswith("${env.") and text.endswith("}"):
-            return self._settings.tool_variable(text[6:-1])
+            return self.variable(text[6:-1])
         return text
+
+    def _reference(self, sealed: str) -> str:
+        name = f"ROOMFUL_SEALED_{hashlib.sha256(sealed.encode()).hexdigest()[:32]}"
+        self._sealed[name] = sealed
+        return f"${{env.{name}}}"
 
 
 def read_config(path: Path) -> dict[str, Any]:

@@ -18,7 +18,10 @@ _IS_ACTIVE = "r.status IN ('queued', 'running', 'waiting_tool', 'waiting_reply')
 _INSERT = """
 INSERT INTO runs (id, agent_id, status, root_run_id, created_at, ended_at, owner, fence, body)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"""
-_SHOW = "INSERT INTO run_spaces (space_id, created_at, run_id) VALUES (?, ?, ?) ON CONFLICT DO NOTHING"
+_SHOW = """
+INSERT INTO run_spaces (space_id, created_at, run_id, is_active) VALUES (?, ?, ?, ?)
+ON CONFLICT (space_id, created_at, run_id) DO UPDATE SET is_active = excluded.is_active
+WHERE run_spaces.is_active <> excluded.is_active"""
 _CLAIM = """
 UPDATE runs SET owner = ?, fence = fence + 1
 WHERE id = ? AND status IN ('queued', 'running') AND (owner IS NULL OR NOT EXISTS (
@@ -144,7 +147,7 @@ async def runs(
         params.append(agent_id)
     if statuses:
         if set(statuses) <= set(ACTIVE):
-            where.append(_IS_ACTIVE)
+            where.append(_IS_ACTIVE if space_id is None else "s.is_active = TRUE")
         where.append(f"r.status IN ({', '.join('?' * len(statuses))})")
         params.extend(statuses)
     sql = f"SELECT r.body FROM {tables} WHERE {' AND '.join(where)} ORDER BY {order} LIMIT ?"
@@ -163,5 +166,5 @@ def _ended_at(run: Run) -> str | None:
     return None if run.ended_at is UNSET else run.ended_at
 
 
-def _shown(run: Run) -> list[tuple[str, str, str]]:
-    return [(space_id, run.created_at, run.id) for space_id in run.shown_in]
+def _shown(run: Run) -> list[tuple[str, str, str, bool]]:
+    return [(space_id, run.created_at, run.id, not run.ended) for space_id in run.shown_in]

@@ -74,8 +74,10 @@ CREATE TABLE run_spaces (
   space_id TEXT NOT NULL,
   created_at TEXT NOT NULL,
   run_id TEXT NOT NULL REFERENCES runs (id),
+  is_active BOOLEAN NOT NULL,
   PRIMARY KEY (space_id, created_at, run_id)
 ) WITHOUT ROWID;
+CREATE INDEX run_spaces_active ON run_spaces (space_id, is_active, created_at, run_id);
 
 CREATE TABLE calls (
   id TEXT NOT NULL PRIMARY KEY,
