@@ -13,6 +13,8 @@ from roomful.domain.errors import Invalid
 
 FILE = "roomful.toml"
 PREFIX = "ROOMFUL_"
+PROVIDER_KEYS = ("OPENAI_API_KEY", "GOOGLE_API_KEY", "XAI_API_KEY")
+"""Known to everybody by these names, without our prefix."""
 
 
 class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -26,6 +28,8 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     admin_key: str | None = None
     secret_key: str | None = None
     """Seals literal secrets in agent configurations. Without it they are refused."""
+    public_url: str = ""
+    """Where others reach this gateway, for the addresses it gives out; its own host and port if left out."""
     hosts: str = ""
     """Further names under which browsers may reach this gateway, separated by commas."""
     allow_hosts: str = ""
@@ -37,7 +41,13 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     lease_seconds: float = 10.0
     heartbeat_seconds: float = 15.0
     openai_api_key: str | None = None
+    google_api_key: str | None = None
+    xai_api_key: str | None = None
     log_level: str = "info"
+
+    def provider_key(self, name: str) -> str | None:
+        """The operator's key of a provider of models or images, by the name of its variable."""
+        return getattr(self, name.lower()) if name in PROVIDER_KEYS else None
 
     def tool_variable(self, name: str) -> str:
         """The value of `${env.NAME}`, if the operator listed the name."""
@@ -78,6 +88,7 @@ def _from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
     for name, value in environment.items():
         if name.startswith(PREFIX) and name[len(PREFIX) :].lower() in known:
             values[name[len(PREFIX) :].lower()] = value
-    if "OPENAI_API_KEY" in environment:
-        values.setdefault("openai_api_key", environment["OPENAI_API_KEY"])
+    for name in PROVIDER_KEYS:
+        if name in environment:
+            values.setdefault(name.lower(), environment[name])
     return values

@@ -9,7 +9,10 @@ from typing import Any
 
 import pytest
 
+from roomful.domain.blobs import Blob
+from roomful.domain.errors import TooLarge
 from roomful.domain.outcomes import Done, Failed, Outcome
+from roomful.domain.ports import CallContext
 from roomful.domain.tools import Image
 from roomful.executors.image import ImageExecutor
 from roomful.executors.providers import NoPicture, Order, Picture
@@ -20,9 +23,9 @@ class Blobs:
     def __init__(self) -> None:
         self.kept: list[tuple[bytes, str]] = []
 
-    async def put(self, data: bytes, media_type: str) -> Mapping[str, str]:
+    async def put(self, context: CallContext, data: bytes, media_type: str) -> Blob:
         self.kept.append((data, media_type))
-        return {"blobId": f"blob_{len(self.kept)}", "url": f"/api/blobs/blob_{len(self.kept)}"}
+        return Blob(f"blob_{len(self.kept)}", context.agent_id, media_type, len(data), "")
 
 
 def made(spec: Image, args: Mapping[str, Any], **how: Any) -> tuple[Outcome, Blobs]:
@@ -172,3 +175,13 @@ def test_a_provider_that_refuses_is_a_failure() -> None:
     outcome, _ = made(Image(provider="openai"), {"prompt": "x"}, keys=lambda _name: "key", generate=generate)
 
     assert outcome == Failed("the image provider openai made no image: blocked")
+
+
+def test_an_image_that_cannot_be_kept_is_a_failure() -> None:
+    async def refuse(_context: CallContext, _data: bytes, _media_type: str) -> Blob:
+        raise TooLarge("too many bytes")
+
+    executor = ImageExecutor(refuse, keys={}.get)
+    outcome = asyncio.run(executor.execute(call_of(Image(size="64x64"), {"prompt": "sky"})))
+
+    assert outcome == Failed("the image could not be kept: too many bytes")

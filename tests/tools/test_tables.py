@@ -204,12 +204,12 @@ def test_custom_ui_is_independent_of_being_shown() -> None:
         (
             "composite",
             ["sendSpaceMessage"],
-            ["readSpaceMessages", "getMyRuns", "delegateToAgent", "skipResponse"],
+            ["readSpaceMessages", "getMyRuns", "delegateToAgent", "skipResponse", "readResult"],
         ),
         (
             "display",
             ["sendSpaceMessage"],
-            ["readSpaceMessages", "getMyRuns", "delegateToAgent", "skipResponse"],
+            ["readSpaceMessages", "getMyRuns", "delegateToAgent", "skipResponse", "readResult"],
         ),
         (
             "active",
@@ -217,6 +217,7 @@ def test_custom_ui_is_independent_of_being_shown() -> None:
             [
                 "enter_space", "read_messages", "stop_run", "set_goals", "delete_goals", "set_memories",
                 "delete_memories", "set_plans", "delete_plans", "get_plans", "get_my_runs",
+                "read_result",
             ],
         ),
     ],

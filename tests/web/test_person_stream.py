@@ -277,3 +277,39 @@ async def test_a_space_left_while_the_spaces_are_read_is_not_in_the_snapshot(hou
 
     assert "private" not in stream.text
     assert [space["id"] for space in stream.events[0].data["spaces"]] == ["two"]
+
+
+@story()
+async def test_what_was_said_while_i_was_out_is_not_told_when_i_am_back(house: Visit) -> None:
+    ada, bob = await furnish(house)
+    stream = await listen(house, bob)
+    stream.hang_up()
+    await stream.over()
+    await house.ask("DELETE", "/api/spaces/one/members/bob", token=ada)
+    await say(house, ada, "one", "private")
+    await house.ask("POST", "/api/spaces/one/members", {"entityId": "bob"}, token=ada)
+    again = await listen(house, bob, stream.events[0].id)
+
+    assert again.names() == ["member.left", "member.joined"]
+
+
+@story()
+async def test_a_space_left_while_the_list_of_spaces_is_read_is_not_followed(house: Visit) -> None:
+    ada, bob = await furnish(house)
+    my_spaces = house.house.store.my_spaces
+    left: list[str] = []
+
+    async def slow(entity_id: str) -> Any:
+        mine = await my_spaces(entity_id)
+        if entity_id == "bob" and not left:
+            left.append("one")
+            await house.ask("DELETE", "/api/spaces/one/members/bob", token=ada)
+        return mine
+
+    house.house.store.my_spaces = slow
+    stream = await listen(house, bob)
+    await say(house, ada, "one", "private")
+    await say(house, ada, "two", "hello")
+    await stream.event("smartSpace.message")
+
+    assert "private" not in stream.text

@@ -25,6 +25,7 @@ from roomful.runs.intake import Intake
 from roomful.runs.worker import Worker
 from roomful.spaces.access import Access
 from roomful.spaces.announcer import Announcer
+from roomful.spaces.blobs import Blobs
 from roomful.spaces.history import History
 from roomful.store import open_store
 from roomful.web import House, WebApp, make_app
@@ -268,6 +269,7 @@ async def open_visit(**changes: Any) -> Visit:
         "access": access,
         "announcer": announcer,
         "history": History(store, announcer),
+        "blobs": Blobs(store, clock, ids),
         "intake": Intake(
             store=store, access=access, announcer=announcer, worker=worker, clock=clock, ids=ids
         ),

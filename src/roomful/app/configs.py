@@ -1,6 +1,7 @@
 """Agent configurations on their way in: checked, their secrets sealed; and from files into the store."""
 
 import hashlib
+import importlib.util
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ from roomful.domain.changes import AddEntity, Change, PutAgent
 from roomful.domain.entities import ADMIN, Entity
 from roomful.domain.errors import Invalid
 from roomful.domain.ports import Clock, Store
+from roomful.executors.python import PythonTool, tools_in
 from roomful.settings import Settings
 from roomful.tools import (
     configure,
@@ -78,6 +80,19 @@ def config_files(folder: Path) -> list[Path]:
     if not folder.is_dir():
         raise Invalid(f"{folder}: there is no such folder of agents")
     return sorted(path for path in folder.iterdir() if path.suffix in ENDINGS)
+
+
+def load_functions(folder: Path) -> dict[str, PythonTool]:
+    """The functions marked with `@roomful.tool` in the folder's `tools.py`, if there is one."""
+    path = folder / "tools.py"
+    if not path.is_file():
+        return {}
+    spec = importlib.util.spec_from_file_location("roomful_own_tools", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return tools_in(vars(module))
 
 
 async def load_agents(store: Store, clock: Clock, configs: Configs, folder: Path) -> list[str]:

@@ -3,27 +3,32 @@
 import hashlib
 import logging
 import secrets
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 
+from roomful.app.callbacks import Callbacks
 from roomful.app.clock import RandomIds, SystemClock
-from roomful.app.configs import Configs, load_agents
+from roomful.app.configs import Configs, load_agents, load_functions
 from roomful.app.sealing import SecretBox
 from roomful.app.toolkit import Toolkit
 from roomful.bus import MemoryBus
 from roomful.domain.errors import Invalid
 from roomful.domain.ports import Clock, Ids, Store
 from roomful.domain.runs import Lease, Run
+from roomful.executors.python import PythonTool
 from roomful.models import ModelShelf
 from roomful.runs.agents import Agents
 from roomful.runs.answers import Answers
 from roomful.runs.calls import Calls
 from roomful.runs.intake import Intake
 from roomful.runs.loop import RunLoop
+from roomful.runs.results import Results
+from roomful.runs.settling import Settling
 from roomful.runs.worker import Worker
 from roomful.settings import Settings, split
 from roomful.spaces.access import Access
 from roomful.spaces.announcer import Announcer
+from roomful.spaces.blobs import Blobs
 from roomful.spaces.history import History
 from roomful.spaces.voice import Voice
 from roomful.store import open_store
@@ -32,12 +37,22 @@ from roomful.web.limits import Limits
 
 log = logging.getLogger("roomful")
 ADMIN_DIGEST = "admin_key_sha256"
+SECRET = "house_secret"
 
 
 class Gateway:
     """A whole Roomful: `app` is what a web server serves, `start` and `close` are its life."""
 
-    def __init__(self, settings: Settings, store: Store, admin_digest: bytes, clock: Clock, ids: Ids) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        store: Store,
+        admin_digest: bytes,
+        secret: str,
+        clock: Clock,
+        ids: Ids,
+        functions: Mapping[str, PythonTool],
+    ) -> None:
         self._configs = configs = Configs(settings, SecretBox(settings.secret_key))
         self._models = models = ModelShelf(
             resolve_secret=configs.reveal,
@@ -48,9 +63,20 @@ class Gateway:
         access = Access(store)
         announcer = Announcer(bus)
         history = History(store, announcer)
-        agents = Agents(store, configs.ready)
-        self._toolkit = Toolkit(settings, store=store, history=history, configs=configs, clock=clock)
-        calls = Calls(self._toolkit.executors, ids)
+        blobs = Blobs(store, clock, ids)
+        callbacks = Callbacks(settings, secret)
+        self._toolkit = Toolkit(
+            settings,
+            store=store,
+            history=history,
+            blobs=blobs,
+            configs=configs,
+            clock=clock,
+            callbacks=callbacks,
+            functions=functions,
+        )
+        calls = Calls(self._toolkit.executors, Results(blobs), ids)
+        agents = Agents(store, configs.ready, self._toolkit.mcp.offered, self._toolkit.python.complete)
         loop = RunLoop(store=store, agents=agents, models=models, history=history, calls=calls, ids=ids)
 
         def make_voice(run: Run, lease: Lease) -> Voice:
@@ -65,6 +91,9 @@ class Gateway:
             lease_seconds=settings.lease_seconds,
             is_alone=settings.database.startswith("sqlite:"),
         )
+        settling = Settling(store=store, worker=worker, announcer=announcer, clock=clock, ids=ids)
+        answers = Answers(store=store, agents=agents, settling=settling, clock=clock, ids=ids)
+        worker.each_tick(answers.expire_overdue)
         self.house = House(
             store=store,
             bus=bus,
@@ -73,18 +102,18 @@ class Gateway:
             access=access,
             announcer=announcer,
             history=history,
+            blobs=blobs,
             intake=Intake(
                 store=store, access=access, announcer=announcer, worker=worker, clock=clock, ids=ids
             ),
             worker=worker,
-            answers=Answers(
-                store=store, agents=agents, worker=worker, announcer=announcer, clock=clock, ids=ids
-            ),
+            answers=answers,
             limits=Limits(settings.limit_posts, settings.limit_streams),
             admin_digest=admin_digest,
             allowed_hosts=_own_names(settings),
             check_config=configs.check,
             is_ready=_readiness(store),
+            check_callback=callbacks.check,
             heartbeat_seconds=settings.heartbeat_seconds,
         )
         self.new_admin_key: str | None = None
@@ -99,7 +128,10 @@ class Gateway:
         clock = clock or SystemClock()
         store = await open_store(settings.database, clock)
         new_key, digest = await _admin_digest(store, settings)
-        gateway = cls(settings, store, digest, clock, ids or RandomIds())
+        await store.set_meta(SECRET, secrets.token_hex(32))
+        secret = await store.get_meta(SECRET) or ""
+        functions = load_functions(Path(settings.agents)) if settings.agents else {}
+        gateway = cls(settings, store, digest, secret, clock, ids or RandomIds(), functions)
         gateway.new_admin_key = new_key
         if settings.agents is not None:
             await load_agents(store, clock, gateway._configs, Path(settings.agents))

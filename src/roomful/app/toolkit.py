@@ -1,23 +1,36 @@
 """Which executor serves which kind of tool, and what each is given to work with."""
 
-import hashlib
-import hmac
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
+from roomful.app.callbacks import Callbacks
 from roomful.app.configs import Configs
 from roomful.domain.errors import Invalid
 from roomful.domain.ports import CallContext, Clock, Executor, Store
-from roomful.domain.runs import Call
-from roomful.domain.tools import Builtin, Client, Compute, Echo, Http, Static, Webhook
+from roomful.domain.tools import (
+    Builtin,
+    Client,
+    Compute,
+    Echo,
+    Http,
+    Image,
+    Mcp,
+    PythonFunction,
+    Static,
+    Webhook,
+)
 from roomful.egress import HttpEgress
 from roomful.executors.builtin import BuiltinExecutor
 from roomful.executors.client import ClientExecutor
 from roomful.executors.compute import ComputeExecutor
 from roomful.executors.echo import EchoExecutor
 from roomful.executors.http import HttpExecutor
+from roomful.executors.image import ImageExecutor
+from roomful.executors.mcp import DEFAULT_TIMEOUT, McpExecutor
+from roomful.executors.python import PythonExecutor, PythonTool
 from roomful.executors.static import StaticExecutor
 from roomful.executors.webhook import WebhookExecutor
 from roomful.settings import Settings, split
+from roomful.spaces.blobs import Blobs
 from roomful.spaces.history import History
 
 
@@ -28,15 +41,20 @@ class Toolkit:
         *,
         store: Store,
         history: History,
+        blobs: Blobs,
         configs: Configs,
         clock: Clock,
-        callback_url: Callable[[Call], str] | None = None,
+        callbacks: Callbacks,
+        functions: Mapping[str, PythonTool],
     ) -> None:
         try:
             self._egress = HttpEgress(allow=split(settings.allow_hosts))
+            self._patient_egress = HttpEgress(allow=split(settings.allow_hosts), idle=DEFAULT_TIMEOUT)
         except ValueError as error:
             raise Invalid(f"ROOMFUL_ALLOW_HOSTS: {error}") from None
         self._compute = ComputeExecutor()
+        self.python = PythonExecutor(functions)
+        self.mcp = McpExecutor(self._patient_egress, configs.variable)
 
         def env(context: CallContext) -> Callable[[str], str]:
             return configs.variable
@@ -48,16 +66,16 @@ class Toolkit:
             Compute: self._compute,
             Http: HttpExecutor(self._egress, env),
             Webhook: WebhookExecutor(
-                self._egress, env, signing_key=_signing_key(settings), clock=clock, callback_url=callback_url
+                self._egress, env, signing_key=callbacks.webhook_key, clock=clock, callback_url=callbacks.url
             ),
+            Image: ImageExecutor(blobs.keep_for, keys=settings.provider_key),
+            Mcp: self.mcp,
+            PythonFunction: self.python,
             Builtin: BuiltinExecutor(store, history),
         }
 
     async def close(self) -> None:
         await self._compute.close()
+        await self.mcp.close()
         self._egress.close()
-
-
-def _signing_key(settings: Settings) -> bytes:
-    """The operator's secret signs webhooks; without one a tool needs a `secret` of its own."""
-    return hmac.digest((settings.secret_key or "").encode(), b"webhooks", hashlib.sha256)
+        self._patient_egress.close()

@@ -3,7 +3,9 @@
 from typing import Literal, TypeAlias
 
 from roomful.domain.agents import Agent
+from roomful.domain.blobs import Blob
 from roomful.domain.entities import Entity, Token
+from roomful.domain.grants import Grant
 from roomful.domain.messages import Message
 from roomful.domain.runs import Call, Lease, Run, Step
 from roomful.domain.shape import Frozen
@@ -168,6 +170,31 @@ class ExpectStatus(Frozen):
     statuses: tuple[Literal["queued", "running", "waiting_tool", "waiting_reply"], ...]
 
 
+class AddGrant(Frozen):
+    grant: Grant
+
+
+class RemoveGrant(Frozen):
+    """NotFound when the space has no such grant."""
+
+    space_id: str
+    grant_id: str
+
+
+class AddBlob(Frozen):
+    """NotFound when there is no such owner."""
+
+    blob: Blob
+    data: bytes
+
+
+class ShowBlob(Frozen):
+    """From now on the space's members may have it. Twice is the same as once."""
+
+    blob_id: str
+    space_id: str
+
+
 class Unblock(Frozen):
     """Recounts what a waiting run still waits for: its `pending_tool_calls` lose every call that no longer
     blocks (status waiting and `told` unset). When none is left the run becomes queued and unowned. Answers
@@ -211,4 +238,8 @@ Change: TypeAlias = (
     | ExpectStatus
     | Unblock
     | ExpectCall
+    | AddBlob
+    | ShowBlob
+    | AddGrant
+    | RemoveGrant
 )

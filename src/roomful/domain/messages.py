@@ -24,6 +24,15 @@ class ReasoningPart(Noun, tag_field="type", tag="reasoning"):
     status: PartStatus = "complete"
 
 
+class ApprovalCard(Noun):
+    """What whoever approves a call must know: whose it is, where it comes from, and its exact arguments."""
+
+    agent_id: str
+    args_hash: str
+    trigger_space_id: str | Unset = UNSET
+    trigger_entity_id: str | Unset = UNSET
+
+
 class ToolCallPart(Noun, tag_field="type", tag="tool_call"):
     """A tool call as this space may see it: what its visibility hides is unset, not null."""
 
@@ -37,6 +46,7 @@ class ToolCallPart(Noun, tag_field="type", tag="tool_call"):
     error: str | Unset = UNSET
     custom_ui: str | Unset = msgspec.field(default=UNSET, name="customUI")
     target_entity_id: str | Unset = UNSET
+    approval: "ApprovalCard | Unset" = UNSET
     answered_by: str | Unset = UNSET
     answered_at: str | Unset = UNSET
 

@@ -19,6 +19,10 @@ class Waiting(Frozen, tag_field="type", tag="waiting"):
     """Nothing is held in memory: whatever `on` names settles the call later."""
 
     on: Literal["answer", "callback", "reply", "child_run"]
+    question: Json | Unset = UNSET
+    """What is asked, when it is not the call itself that asks."""
+    state: Json | Unset = UNSET
+    """What the executor wants back with the answer, in `Call.continuation`; nobody else reads it."""
 
 
 Outcome: TypeAlias = Done | Failed | Waiting

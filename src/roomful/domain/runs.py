@@ -11,6 +11,7 @@ ACTIVE: tuple[RunStatus, ...] = ("queued", "running", "waiting_tool", "waiting_r
 WAITING: frozenset[RunStatus] = frozenset({"waiting_tool", "waiting_reply"})
 TriggerType = Literal["message", "mention", "plan", "service", "call", "answer", "handoff"]
 CallStatus = Literal["ready", "running", "waiting", "complete", "error", "canceled", "unknown"]
+WaitsFor = Literal["answer", "approval", "callback", "reply", "child_run"]
 SETTLED: frozenset[CallStatus] = frozenset({"complete", "error", "canceled", "unknown"})
 
 
@@ -108,7 +109,13 @@ class Call(Noun):
     places: list[Place] = []
     answered_by: str | Unset = UNSET
     answered_at: str | Unset = UNSET
-    waits_for: Literal["answer", "callback", "reply", "child_run"] | Unset = UNSET
+    waits_for: WaitsFor | Unset = UNSET
+    deadline: float | Unset = UNSET
+    """Seconds since 1970 after which a waiting call is settled without an answer."""
+    question: Json | Unset = UNSET
+    """What a tool asked in the middle of its work."""
+    continuation: Json | Unset = UNSET
+    """`{"state": …, "answer": …}` for the executor of a call that goes on after such a question."""
 
 
 class Step(Noun):

@@ -1,16 +1,23 @@
 """What only the house itself can do: speak in a space, read what was said, know one's own runs."""
 
+import asyncio
+import re
 from collections.abc import Awaitable, Callable
 
 from roomful.domain.outcomes import Done, Failed, Outcome
 from roomful.domain.ports import CallContext, Store
-from roomful.domain.shape import UNSET, Json
+from roomful.domain.shape import UNSET, Json, clean_text
 from roomful.domain.tools import Builtin, ToolSpec
 from roomful.recall.context import in_words
+from roomful.spaces.blobs import may_have
 from roomful.spaces.history import History
 
 Operation = Callable[[CallContext], Awaitable[Outcome]]
 READ_LIMIT = 100
+PIECE_LIMIT = 10_000
+"""Characters of a text. Even if every one has to be escaped, a piece is no longer too large to be told."""
+
+_TEXTS = re.compile(r"text/.*|application/(.*\+)?(json|xml|yaml|toml|javascript|sql|ndjson)|image/svg\+xml")
 
 
 class BuiltinExecutor:
@@ -25,6 +32,7 @@ class BuiltinExecutor:
             "enter_space": self._enter,
             "read_messages": self._read,
             "my_runs": self._my_runs,
+            "read_blob": self._read_blob,
         }
 
     def can(self, spec: ToolSpec) -> bool:
@@ -85,3 +93,18 @@ class BuiltinExecutor:
             for run in runs
         ]
         return Done({"runs": told})
+
+    async def _read_blob(self, context: CallContext) -> Outcome:
+        blob_id = clean_text(str(context.args.get("blobId", "")))
+        blob = await self._store.blob(blob_id)
+        if blob is None or not await may_have(self._store, blob, context.agent_id):
+            return Failed(f"there is no result or file {blob_id[:80]!r} that you may read")
+        if not _TEXTS.fullmatch(blob.media_type):
+            return Failed(f"{blob_id} is {blob.media_type}: only texts can be read")
+        data = await self._store.blob_data(blob_id) or b""
+        start = max(0, int(context.args.get("offset") or 0))
+        limit = max(1, min(int(context.args.get("limit") or PIECE_LIMIT), PIECE_LIMIT))
+        text = await asyncio.to_thread(data.decode, errors="replace")
+        piece = {"blobId": blob_id, "text": clean_text(text[start : start + limit]), "offset": start}
+        more = {"nextOffset": start + limit} if start + limit < len(text) else {}
+        return Done({**piece, "length": len(text), **more})

@@ -6,6 +6,8 @@ import struct
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Final, TypeAlias
 
+from roomful.domain.blobs import Blob
+from roomful.domain.errors import RoomfulError
 from roomful.domain.outcomes import Done, Failed, Outcome
 from roomful.domain.ports import CallContext
 from roomful.domain.shape import Json
@@ -13,8 +15,8 @@ from roomful.domain.tools import Image, ToolSpec
 from roomful.executors import providers
 from roomful.executors.drawing import draw
 
-PutBlob: TypeAlias = Callable[[bytes, str], Awaitable[Mapping[str, str]]]
-"""Keeps bytes of a media type and gives `{"blobId", "url"}`."""
+PutBlob: TypeAlias = Callable[[CallContext, bytes, str], Awaitable[Blob]]
+"""Keeps what a call made, bytes of a media type. Raises RoomfulError."""
 
 _SIZE: Final = re.compile(r"(\d{1,5})\s*[xX×]\s*(\d{1,5})")
 _SMALLEST, _LARGEST, _USUAL = 64, 1024, (512, 512)
@@ -56,7 +58,10 @@ class ImageExecutor:
                 made = await self._ordered(spec, prompt, size, context.spec.timeout or _DEFAULT_TIMEOUT)
         except providers.NoPicture as reason:
             return Failed(str(reason))
-        return Done({"success": True, "images": [await self._kept(picture) for picture in made]})
+        try:
+            return Done({"success": True, "images": [await self._kept(context, each) for each in made]})
+        except RoomfulError as error:
+            return Failed(f"the image could not be kept: {error.detail}")
 
     async def _ordered(
         self, spec: Image, prompt: str, size: tuple[int, int] | None, seconds: float
@@ -70,9 +75,9 @@ class ImageExecutor:
                 f"the image provider {spec.provider} took longer than {seconds:g} s"
             ) from None
 
-    async def _kept(self, picture: providers.Picture) -> Json:
-        blob = await self._put_blob(picture.data, picture.media_type)
-        kept: dict[str, Json] = {"url": blob["url"], "mediaType": picture.media_type}
+    async def _kept(self, context: CallContext, picture: providers.Picture) -> Json:
+        blob = await self._put_blob(context, picture.data, picture.media_type)
+        kept: dict[str, Json] = {"url": blob.url, "mediaType": picture.media_type}
         if picture.data.startswith(b"\x89PNG\r\n\x1a\n") and len(picture.data) >= 24:
             kept["width"], kept["height"] = struct.unpack(">II", picture.data[16:24])
         return kept

@@ -84,6 +84,7 @@ def in_words(message: Message) -> str:
                 said.append(_call_in_words(part))
             case ReasoningPart():
                 pass
+    said += [f"[attachment {blob_id}]" for blob_id in message.attachments]
     return " ".join(said)
 
 
@@ -106,4 +107,4 @@ def trigger_in_words(run: Run, message: Message | None) -> str:
     if message is None or run.trigger.payload is not UNSET:
         payload = run.trigger.payload
         return encode_json(payload).decode() if payload is not UNSET else "Begin."
-    return message.text
+    return message.text or "(no words, only what is attached)"

@@ -5,8 +5,8 @@ from typing import assert_never
 from roomful.domain.arguments import Arguments, Op, pointer
 from roomful.domain.deltas import CallOpened
 from roomful.domain.events import CallInput, CallStarted, TextDelta, TextStarted
-from roomful.domain.runs import Call, CallStatus, Place
-from roomful.domain.shape import UNSET, Json, clean_text
+from roomful.domain.runs import Call, CallStatus, Place, WaitsFor
+from roomful.domain.shape import UNSET, Json, Unset, clean_text
 from roomful.domain.tools import TextShape, ToolCallShape, ToolSpec, Visibility
 from roomful.routing.route import Route, RouteFinder
 from roomful.routing.scanner import ArgumentScanner, Broken, Closed, Key, Piece, TextEnd, Token, Value
@@ -24,6 +24,8 @@ class Assembly:
         spec: ToolSpec | None,
         finder: RouteFinder | None,
         voice: Voice,
+        *,
+        is_granted: bool = False,
     ) -> None:
         self.call_id = call_id
         self.opened = opened
@@ -31,6 +33,8 @@ class Assembly:
         self.failure: str | None = None
         self.closed = False
         self.places: list[Place] = []
+        self.needs_approval = spec is not None and spec.approval is not None and not is_granted
+        self.visibility = _visibility(spec, asks=self.needs_approval)
         self.args: dict[str, Json] = {}
         self._finder = finder
         self._voice = voice
@@ -144,7 +148,7 @@ class Assembly:
         route, spec = self.route, self.spec
         if self._is_open or route is None or spec is None or self.failure is not None or not route.spaces:
             return
-        if not self.shows_text and spec.visibility in (Visibility.HIDDEN, Visibility.RESULT):
+        if not self.shows_text and self.visibility in (Visibility.HIDDEN, Visibility.RESULT):
             return
         self._is_open = True
         for space_id in route.spaces:
@@ -157,7 +161,7 @@ class Assembly:
 
     def _start_in(self, space_id: str, spec: ToolSpec) -> str:
         if isinstance(spec.shape, ToolCallShape):
-            full = spec.visibility is Visibility.FULL
+            full = self.visibility is Visibility.FULL
             return self._voice.start(
                 space_id,
                 CallStarted,
@@ -174,7 +178,7 @@ class Assembly:
         assert self.spec is not None
         if isinstance(self.spec.shape, TextShape):
             self._show_text(pointer(self.spec.shape.from_arg), ops)
-        elif self.spec.visibility is Visibility.FULL:
+        elif self.visibility is Visibility.FULL:
             event = CallInput(
                 tool_call_id=self.call_id, ops=ops, so_far=self._so_far, mark=self._so_far.mark()
             )
@@ -206,7 +210,13 @@ class Assembly:
     def _status(self) -> CallStatus:
         if self.failure is not None:
             return "error"
-        return "waiting" if self.spec is not None and self.spec.asks else "ready"
+        asks = self.spec is not None and self.spec.asks
+        return "waiting" if asks or self.needs_approval else "ready"
+
+    def _waits_for(self) -> WaitsFor | Unset:
+        if self._status() != "waiting":
+            return UNSET
+        return "approval" if self.needs_approval else "answer"
 
     def as_call(self, step: int, index: int) -> Call:
         """The record of this call, ready to be executed or failed."""
@@ -223,11 +233,18 @@ class Assembly:
             provider_id=self.opened.provider_id,
             raw_args=self.raw_arguments if keeps_raw else UNSET,
             error=self.failure if self.failure is not None else UNSET,
-            visibility=spec.visibility if spec else Visibility.HIDDEN,
+            visibility=self.visibility,
             active_space_id=self._voice.run.active_space_id,
             target_entity_id=self.audience or UNSET,
             places=self.places,
             space_ids=list(self.route.spaces) if self.route else [],
             told=spec.told_at_once if spec is not None and self.failure is None else UNSET,
-            waits_for="answer" if self._status() == "waiting" else UNSET,
+            waits_for=self._waits_for(),
         )
+
+
+def _visibility(spec: ToolSpec | None, *, asks: bool) -> Visibility:
+    """Whoever is asked to agree must see what to."""
+    if spec is None:
+        return Visibility.HIDDEN
+    return Visibility.FULL if asks else spec.visibility

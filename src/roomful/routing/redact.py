@@ -3,7 +3,9 @@
 from typing import assert_never
 
 from roomful.domain.events import CallCompleted, CallFailed, CallReady, SpaceEvent, TextEnded
-from roomful.domain.runs import Call, Place
+from roomful.domain.grants import hash_of
+from roomful.domain.messages import ApprovalCard
+from roomful.domain.runs import Call, Place, Run
 from roomful.domain.shape import UNSET, Json, Unset
 from roomful.domain.tools import Visibility
 
@@ -71,6 +73,15 @@ def settled_event(call: Call, place: Place) -> CallCompleted | CallFailed:
         tool_name=call.tool_name,
         error=shown_error(call),
         args=shown_args(call),
+    )
+
+
+def approval_card(call: Call, run: Run) -> ApprovalCard:
+    return ApprovalCard(
+        agent_id=run.agent_id,
+        args_hash=hash_of(call.tool_name, call.args),
+        trigger_space_id=run.trigger.space_id,
+        trigger_entity_id=run.trigger.entity_id,
     )
 
 

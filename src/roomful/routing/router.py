@@ -10,13 +10,14 @@ from roomful.domain.agents import AgentSpec
 from roomful.domain.changes import SaveCalls
 from roomful.domain.deltas import CallOpened, CallPiece, ModelDelta, ReasoningPiece, TextPiece, UsageReport
 from roomful.domain.events import Announcement, SpaceEvent, TextDelta, TextEnded, TextStarted
+from roomful.domain.grants import Grant, hash_of
 from roomful.domain.messages import TextPart, ToolCallPart
 from roomful.domain.ports import Ids
 from roomful.domain.runs import Call, Usage
 from roomful.domain.shape import UNSET, clean_text
 from roomful.domain.tools import ToolSpec
 from roomful.routing.assembly import Assembly
-from roomful.routing.redact import ready_event, settled_event, text_end, whole_event
+from roomful.routing.redact import approval_card, ready_event, settled_event, text_end, whole_event
 from roomful.routing.route import RouteFinder
 from roomful.spaces.voice import Voice
 
@@ -28,6 +29,8 @@ class Surroundings(msgspec.Struct, frozen=True):
 
     member_of: Collection[str]
     has_member: Callable[[str, str], bool]
+    grants: Sequence[Grant] = ()
+    """What people agreed to once and for all."""
 
 
 class StepSaid(msgspec.Struct):
@@ -110,7 +113,9 @@ class StepRouter:
                 active_space=self._voice.run.active_space_id or None,
                 has_member=self._around.has_member,
             )
-        assembly = Assembly(self._call_id(opened.name, spec), opened, spec, finder, self._voice)
+        granted = spec is not None and spec.approval is not None and self._is_granted(spec)
+        call_id = self._call_id(opened.name, spec)
+        assembly = Assembly(call_id, opened, spec, finder, self._voice, is_granted=granted)
         if spec is None:
             assembly.failure = _no_such_tool(opened.name, self._tools)
         self._by_index[opened.index] = assembly
@@ -135,6 +140,8 @@ class StepRouter:
     def _store(self, index: int, assembly: Assembly) -> None:
         """The call is whole, or will never be: it is kept with its id, and its spaces are told."""
         call = assembly.as_call(self._step, len(self._stored))
+        if call.waits_for == "approval" and self._covers(call):
+            call.status, call.waits_for = "ready", UNSET
         if call.status == "waiting" and not call.places:
             call.status, call.error = "error", _NOBODY
         self._stored[index] = call
@@ -150,16 +157,37 @@ class StepRouter:
                 event = settled_event(call, place)
             heard.append(voice.about(place.space_id, event, assembly.audience))
         voice.fold(heard)
+        if call.status == "waiting":
+            self._set_deadline(call, spec)
         if call.status in ("error", "waiting"):
             for place in call.places:
                 if (part := voice.part(place.space_id, place.part_id)) is not None:
                     part.status = call.status
+                    if call.waits_for == "approval" and isinstance(part, ToolCallPart):
+                        part.approval = approval_card(call, voice.run)
             heard += voice.changed_at(call.places, call.id)
         voice.keep([SaveCalls((call,)), *voice.saved(*assembly.spaces)], heard)
         if voice.is_followed:
             voice.tell_run(whole_event(call))
         if spec is not None and spec.route.enters and call.status != "error":
             self._enter(call.args.get(spec.route.enters))
+
+    def _is_granted(self, spec: ToolSpec) -> bool:
+        """Whatever the arguments: only then is it known before they are."""
+        return any(grant.tool_name == spec.name and grant.args_hash is UNSET for grant in self._around.grants)
+
+    def _covers(self, call: Call) -> bool:
+        digest = hash_of(call.tool_name, call.args)
+        return bool(call.space_ids) and all(
+            any(grant.covers(call.tool_name, space_id, digest) for grant in self._around.grants)
+            for space_id in call.space_ids
+        )
+
+    def _set_deadline(self, call: Call, spec: ToolSpec | None) -> None:
+        """A person's time, not a machine's."""
+        seconds = (spec.answer_seconds if spec else None) or self._agent.limits.answer_seconds
+        if seconds is not None:
+            call.deadline = self._voice.now() + seconds
 
     def _enter(self, space_id: object) -> None:
         """From the next call on, unaddressed ones go there."""

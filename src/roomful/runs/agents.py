@@ -1,21 +1,36 @@
 """Agents, ready to run: their stored configuration made into an AgentSpec once, until it changes."""
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeAlias
+
+import msgspec
 
 from roomful.domain.agents import AgentSpec
 from roomful.domain.errors import NotFound
 from roomful.domain.ports import Store
+from roomful.domain.tools import ToolSpec
 from roomful.tools import configure
+
+MoreTools: TypeAlias = Callable[[AgentSpec], Awaitable[tuple[ToolSpec, ...]]]
+"""Tools that the configuration does not hold but leads to. Answers soon, whatever it finds."""
 
 KEPT = 1000
 
 
 class Agents:
-    def __init__(self, store: Store, ready: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
-        """`ready` makes what is sealed in a stored configuration usable."""
+    def __init__(
+        self,
+        store: Store,
+        ready: Callable[[dict[str, Any]], dict[str, Any]],
+        more_tools: MoreTools | None = None,
+        complete: Callable[[ToolSpec], ToolSpec] = lambda spec: spec,
+    ) -> None:
+        """`ready` makes what is sealed in a stored configuration usable; `complete` adds to a tool what its
+        executor knows of it."""
+        self._complete = complete
         self._store = store
         self._ready = ready
+        self._more_tools = more_tools
         self._made: dict[str, tuple[str, AgentSpec]] = {}
 
     async def find(self, agent_id: str) -> AgentSpec:
@@ -27,5 +42,11 @@ class Agents:
             if len(self._made) >= KEPT:
                 self._made.clear()
             spec = configure(self._ready(agent.config), agent_id=agent_id, trusted=True)
+            spec = msgspec.structs.replace(spec, tools=tuple(map(self._complete, spec.tools)))
             made = self._made[agent_id] = (agent.updated_at, spec)
-        return made[1]
+        return await self._equipped(made[1])
+
+    async def _equipped(self, agent: AgentSpec) -> AgentSpec:
+        if self._more_tools is None or not agent.mcp_servers:
+            return agent
+        return msgspec.structs.replace(agent, tools=(*agent.tools, *await self._more_tools(agent)))

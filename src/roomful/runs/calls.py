@@ -15,6 +15,7 @@ from roomful.domain.runs import Call, PendingCall, Step
 from roomful.domain.shape import UNSET
 from roomful.domain.tools import ToolCallShape, ToolSpec, Visibility
 from roomful.routing.redact import settled_event, shown_args, shown_error, shown_result, whole_event
+from roomful.runs.results import Results
 from roomful.spaces.voice import Voice
 
 log = logging.getLogger("roomful.runs")
@@ -22,8 +23,9 @@ DEFAULT_TIMEOUT = 60.0
 
 
 class Calls:
-    def __init__(self, executors: Mapping[type, Executor], ids: Ids) -> None:
+    def __init__(self, executors: Mapping[type, Executor], results: Results, ids: Ids) -> None:
         self._executors = executors
+        self._results = results
         self._ids = ids
 
     def can(self, spec: ToolSpec) -> bool:
@@ -100,6 +102,7 @@ class Calls:
         heard: list[Announcement] = []
         for call, outcome in outcomes:
             apply_outcome(call, outcome)
+            changes += self._results.shrink(voice.run.agent_id, call)
             more, told = self._show(voice, call, tools[call.tool_name])
             changes += more
             heard += told
@@ -190,11 +193,13 @@ def blocks(call: Call) -> bool:
 
 
 def pending(call: Call) -> PendingCall:
+    """A run's state is the same for everybody in a space, so a call for one member is not part of it."""
+    is_for_one = call.target_entity_id is not UNSET
     return PendingCall(
         tool_call_id=call.id,
         tool_name=call.tool_name,
         args=shown_args(call),
-        space_ids=[place.space_id for place in call.places],
+        space_ids=[] if is_for_one else [place.space_id for place in call.places],
     )
 
 

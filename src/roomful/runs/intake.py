@@ -5,14 +5,14 @@ from typing import Any
 
 import msgspec
 
-from roomful.domain.changes import AddMessage, AddRun, Change, Recall
+from roomful.domain.changes import AddMessage, AddRun, Change, Recall, ShowBlob
 from roomful.domain.entities import Principal
 from roomful.domain.errors import Conflict, Invalid, NotFound
 from roomful.domain.events import AgentActive, Announcement, MessageChanged
 from roomful.domain.messages import Message, TextPart
 from roomful.domain.ports import Clock, Ids, KnownAnswer, Store
 from roomful.domain.runs import Lease, Run, Trigger, TriggerType
-from roomful.domain.shape import Noun, clean_text, encode_json
+from roomful.domain.shape import Json, Noun, check_id, clean_text, encode_json
 from roomful.domain.spaces import Member
 from roomful.runs.worker import Worker
 from roomful.spaces.access import Access
@@ -21,6 +21,7 @@ from roomful.spaces.mentions import check_mentions, find_mentions, who_wakes
 from roomful.spaces.voice import run_event
 
 TEXT_LIMIT = 100_000
+MOST_ATTACHMENTS = 16
 
 
 class Posted(msgspec.Struct):
@@ -75,7 +76,7 @@ class Intake:
         if reply_to is not None:
             await self._check_reply(space_id, reply_to)
             message.reply_to = reply_to
-        message.attachments = list(attachments)
+        message.attachments = await self._attached(principal, attachments)
         woken = who_wakes(space, members, principal.entity_id, message.mentions)
         runs = [self._run(agent_id, message) for agent_id in woken if await self._store.agent(agent_id)]
         try:
@@ -85,6 +86,22 @@ class Intake:
             if known is None:
                 raise
             return await self._again(space_id, known, digest)
+
+    async def trigger(self, principal: Principal, agent_id: str, payload: Json) -> Run:
+        """A run that no message starts: it is in no space until it enters or names one."""
+        run_id = self._ids.new("run")
+        lease = self._worker.reserve(run_id)
+        run = Run(
+            id=run_id,
+            agent_id=agent_id,
+            status="queued" if lease is None else "running",
+            trigger=Trigger(type="service", entity_id=principal.entity_id, payload=payload),
+            root_run_id=run_id,
+            created_at=self._clock.iso(),
+        )
+        added = AddRun(run=msgspec.structs.replace(run), lease=lease)
+        await self._store.commit([added], lambda _: self._launch([run], [lease]))
+        return run
 
     async def _store_all(
         self, principal: Principal, message: Message, runs: list[Run], key: str | None, digest: bytes
@@ -105,6 +122,7 @@ class Intake:
         for run, lease in zip(runs, leases, strict=True):
             run.status = "running" if lease is not None else "queued"
             changes.append(AddRun(run=msgspec.structs.replace(run), lease=lease))
+        changes += [ShowBlob(blob_id, message.space_id) for blob_id in message.attachments]
         changes.append(AddMessage(message))
 
         def then(results: list[Any]) -> None:
@@ -144,7 +162,7 @@ class Intake:
             seq=0,
             status="final",
             role="user",
-            parts=[TextPart(id=self._ids.new("prt"), text=text)],
+            parts=[TextPart(id=self._ids.new("prt"), text=text)] if text.strip() else [],
             created_at=now,
             updated_at=now,
             mentions=list(dict.fromkeys(named)),
@@ -168,6 +186,18 @@ class Intake:
             active_space_id=message.space_id,
             shown_in=[message.space_id],
         )
+
+    async def _attached(self, principal: Principal, blob_ids: Sequence[str]) -> list[str]:
+        """Each once, and only what the author may have: from now on the whole space may."""
+        if len(blob_ids) > MOST_ATTACHMENTS:
+            raise Invalid(f"attachments: {len(blob_ids)} are too many; the limit is {MOST_ATTACHMENTS}")
+        for blob_id in blob_ids:
+            check_id(blob_id, "attachments:")
+            try:
+                await self._access.blob(principal, blob_id)
+            except NotFound:
+                raise Invalid(f"attachments: there is no file {blob_id!r} that you may see") from None
+        return list(dict.fromkeys(blob_ids))
 
     async def _check_reply(self, space_id: str, reply_to: str) -> None:
         answered = await self._store.message(space_id, reply_to)

@@ -15,6 +15,7 @@ from roomful.domain.ports import Ids, Models, Store
 from roomful.domain.runs import SETTLED, Call, RunError, Step, Usage
 from roomful.domain.shape import UNSET
 from roomful.domain.tools import ToolSpec
+from roomful.recall.attachments import attached
 from roomful.recall.context import Scene, describe, look_around, trigger_in_words
 from roomful.recall.transcript import transcript
 from roomful.routing.router import StepRouter, StepSaid, Surroundings
@@ -128,7 +129,9 @@ class RunLoop:
         if trigger.space_id is not UNSET and trigger.message_id is not UNSET:
             message = await self._store.message(trigger.space_id, trigger.message_id)
         system = await describe(self._history, agent, run, scene)
-        return [SystemMessage(text=system), UserMessage(text=trigger_in_words(run, message))]
+        files = await attached(self._store, message) if message is not None else ()
+        words = trigger_in_words(run, message)
+        return [SystemMessage(text=system), UserMessage(text=words, attachments=files)]
 
     def _check_bounds(self, agent: AgentSpec, past: Past) -> None:
         if past.next_step >= agent.limits.max_steps:
@@ -153,8 +156,11 @@ class RunLoop:
             tools=model_tools(msgspec.structs.replace(agent, tools=tuple(tools.values()))),
             silence_seconds=agent.limits.model_silence_seconds,
         )
+        asks = any(spec.approval is not None for spec in tools.values())
         around = Surroundings(
-            member_of=frozenset(space.id for space in scene.spaces), has_member=scene.has_member
+            member_of=frozenset(space.id for space in scene.spaces),
+            has_member=scene.has_member,
+            grants=await self._store.grants_of(agent.id) if asks else (),
         )
         model = self._models.find(agent.model)
         spares: list[ToolCallPart | TextPart] = voice.rewind()

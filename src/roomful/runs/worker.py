@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import logging
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
 import msgspec
 
@@ -53,8 +53,13 @@ class Worker:
         self._stopping: set[str] = set()
         self._left: set[str] = set()
         self._keeper: asyncio.Task[None] | None = None
+        self._chores: list[Callable[[], Awaitable[None]]] = []
         self._look = asyncio.Event()
         self._is_draining = False
+
+    def each_tick(self, chore: Callable[[], Awaitable[None]]) -> None:
+        """Something else to look after, as often as for runs that nobody drives."""
+        self._chores.append(chore)
 
     async def start(self) -> None:
         if self._is_alone:
@@ -177,6 +182,8 @@ class Worker:
                     await self._store.commit([Release(run_id)])
                     self._left.discard(run_id)
                 await self._take_up()
+                for chore in self._chores:
+                    await chore()
             except RoomfulError as error:
                 log.warning("the worker could not reach the store: %s", error.detail)
 

@@ -3,11 +3,13 @@
 from typing import Literal
 
 from roomful.domain.agents import Agent
+from roomful.domain.blobs import Blob
 from roomful.domain.entities import Principal
 from roomful.domain.errors import Forbidden, NotFound
 from roomful.domain.ports import Store
 from roomful.domain.runs import Run
 from roomful.domain.spaces import Role, Space
+from roomful.spaces.blobs import may_have
 
 Action = Literal["read", "write", "own"]
 
@@ -15,6 +17,10 @@ Action = Literal["read", "write", "own"]
 def no_space(space_id: str) -> NotFound:
     """One sentence for unknown and forbidden alike, so that ids cannot be probed."""
     return NotFound(f"there is no space {space_id!r} that you are in")
+
+
+def no_blob() -> NotFound:
+    return NotFound("there is no such file that you may see")
 
 
 class Access:
@@ -43,6 +49,18 @@ class Access:
         if agent is None or not (principal.is_admin or agent.owner_id == principal.entity_id):
             raise NotFound(f"there is no agent {agent_id!r} of yours")
         return agent
+
+    async def blob(self, principal: Principal, blob_id: str) -> Blob:
+        """What an agent made is also its owner's, who sees its runs whole."""
+        blob = await self._store.blob(blob_id)
+        if blob is None:
+            raise no_blob()
+        if principal.is_admin or await may_have(self._store, blob, principal.entity_id):
+            return blob
+        maker = await self._store.agent(blob.owner_id)
+        if maker is None or maker.owner_id != principal.entity_id:
+            raise no_blob()
+        return blob
 
     async def owns_run(self, principal: Principal, run: Run) -> bool:
         """The operator and the agent's owner see a run whole."""

@@ -164,6 +164,9 @@ class Voice:
         if self._announcer.is_run_followed(self.run.id):
             self._release([Announcement(event=event, space_id="", run_id=self.run.id)])
 
+    def now(self) -> float:
+        return self._clock.now()
+
     @property
     def is_followed(self) -> bool:
         return self._announcer.is_run_followed(self.run.id)

@@ -14,8 +14,8 @@ _decode_run = msgspec.json.Decoder(Run).decode
 _decode_step = msgspec.json.Decoder(Step).decode
 
 _PUT_CALL = """
-INSERT INTO calls (id, run_id, step, idx, status, body) VALUES (?, ?, ?, ?, ?, ?)
-ON CONFLICT (id) DO UPDATE SET status = excluded.status, body = excluded.body"""
+INSERT INTO calls (id, run_id, step, idx, status, deadline, body) VALUES (?, ?, ?, ?, ?, ?, ?)
+ON CONFLICT (id) DO UPDATE SET status = excluded.status, deadline = excluded.deadline, body = excluded.body"""
 _PUT_STEP = """
 INSERT INTO steps (run_id, number, body) VALUES (?, ?, ?)
 ON CONFLICT (run_id, number) DO UPDATE SET body = excluded.body"""
@@ -23,7 +23,15 @@ ON CONFLICT (run_id, number) DO UPDATE SET body = excluded.body"""
 
 def save_calls(calls: Sequence[Call]) -> Write:
     rows = [
-        (call.id, call.run_id, call.step, call.index, call.status, encode_json(call).decode())
+        (
+            call.id,
+            call.run_id,
+            call.step,
+            call.index,
+            call.status,
+            None if call.deadline is UNSET else call.deadline,
+            encode_json(call).decode(),
+        )
         for call in calls
     ]
 
@@ -86,6 +94,15 @@ async def call(reader: Reader, call_id: str) -> Call | None:
 
 async def calls(reader: Reader, run_id: str) -> list[Call]:
     rows = await reader.rows("SELECT body FROM calls WHERE run_id = ? ORDER BY step, idx, id", (run_id,))
+    return [_decode_call(body) for (body,) in rows]
+
+
+async def overdue_calls(reader: Reader, now: float, limit: int) -> list[Call]:
+    rows = await reader.rows(
+        "SELECT body FROM calls WHERE status = 'waiting' AND deadline IS NOT NULL AND deadline < ?"
+        " ORDER BY deadline LIMIT ?",
+        (now, limit),
+    )
     return [_decode_call(body) for (body,) in rows]
 
 

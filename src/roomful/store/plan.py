@@ -4,7 +4,9 @@ from collections.abc import Iterator, Sequence
 from typing import assert_never
 
 from roomful.domain.changes import (
+    AddBlob,
     AddEntity,
+    AddGrant,
     AddMessage,
     AddRun,
     AddSpace,
@@ -23,6 +25,7 @@ from roomful.domain.changes import (
     Recall,
     Release,
     RemoveAgent,
+    RemoveGrant,
     RemoveMember,
     RemoveSpace,
     RevokeTokens,
@@ -31,11 +34,12 @@ from roomful.domain.changes import (
     SaveRun,
     SaveSpace,
     SaveStep,
+    ShowBlob,
     TakeOver,
     Unblock,
 )
 from roomful.domain.ports import Clock, KnownAnswer
-from roomful.store import calls, messages, people, remembered, runs, spaces
+from roomful.store import blobs, calls, grants, messages, people, remembered, runs, spaces
 from roomful.store.database import Database, Write
 
 
@@ -71,6 +75,14 @@ def plan(change: Change, clock: Clock) -> Write:
             return runs.expect_status(change.run_id, change.statuses)
         case ExpectCall():
             return calls.expect_call(change.call_id)
+        case AddGrant():
+            return grants.add_grant(change.grant)
+        case RemoveGrant():
+            return grants.remove_grant(change.space_id, change.grant_id)
+        case AddBlob():
+            return blobs.add_blob(change.blob, change.data)
+        case ShowBlob():
+            return blobs.show_blob(change.blob_id, change.space_id)
         case Recall():
             known = KnownAnswer(digest=change.digest, status=change.status, answer=change.answer)
             return remembered.recall(change.owner, change.key, known, clock.now())
@@ -97,8 +109,10 @@ def _plan_for_people(
         case AddEntity():
             return people.add_entity(change.entity)
         case EraseEntity():
-            return _both(
-                people.erase_entity(change.entity_id), messages.erase_texts(change.entity_id, change.at)
+            return _all(
+                people.erase_entity(change.entity_id),
+                messages.erase_texts(change.entity_id, change.at),
+                blobs.erase_blobs(change.entity_id),
             )
         case AddToken():
             return people.add_token(change.token, change.digest)
@@ -129,9 +143,9 @@ def spaces_in(changes: Sequence[Change]) -> Iterator[str]:
     return (change.message.space_id for change in changes if isinstance(change, AddMessage))
 
 
-def _both(first: Write, second: Write) -> Write:
+def _all(*writes: Write) -> Write:
     def write(db: Database) -> None:
-        first(db)
-        second(db)
+        for each in writes:
+            each(db)
 
     return write

@@ -8,14 +8,16 @@ from typing import Any, TypeVar
 import msgspec
 
 from roomful.domain.agents import Agent
+from roomful.domain.blobs import Blob
 from roomful.domain.changes import Change
 from roomful.domain.entities import Entity, Principal, Token
 from roomful.domain.errors import Invalid, Unavailable
+from roomful.domain.grants import Grant
 from roomful.domain.messages import Message
 from roomful.domain.ports import Clock, KnownAnswer, StoredMessage
 from roomful.domain.runs import Call, Run, RunStatus, Step
 from roomful.domain.spaces import Member, MySpace, Role, Space
-from roomful.store import calls, messages, people, remembered, runs, spaces
+from roomful.store import blobs, calls, grants, messages, people, remembered, runs, spaces
 from roomful.store.announced import Announced
 from roomful.store.database import Engine
 from roomful.store.plan import plan, spaces_in
@@ -125,8 +127,26 @@ class Record:
     async def calls(self, run_id: str) -> list[Call]:
         return await calls.calls(self._reader, run_id)
 
+    async def overdue_calls(self, now: float, limit: int = 100) -> list[Call]:
+        return await calls.overdue_calls(self._reader, now, limit)
+
+    async def grants_in(self, space_id: str) -> list[Grant]:
+        return await grants.grants_in(self._reader, space_id)
+
+    async def grants_of(self, agent_id: str) -> list[Grant]:
+        return await grants.grants_of(self._reader, agent_id)
+
     async def steps(self, run_id: str) -> list[Step]:
         return await calls.steps(self._reader, run_id)
+
+    async def blob(self, blob_id: str) -> Blob | None:
+        return await blobs.blob(self._reader, blob_id)
+
+    async def blob_data(self, blob_id: str) -> bytes | None:
+        return await blobs.blob_data(self._reader, blob_id)
+
+    async def blob_spaces(self, blob_id: str) -> list[str]:
+        return await blobs.blob_spaces(self._reader, blob_id)
 
     async def known_answer(self, owner: str, key: str) -> KnownAnswer | None:
         return await remembered.known_answer(self._reader, owner, key)

@@ -114,6 +114,30 @@ def _text(name: str, operation: str, description: str, schema: dict[str, Json], 
     )
 
 
+def _reader(name: str) -> ToolSpec:
+    return _hidden(
+        name,
+        "read_blob",
+        "Read a piece of a result that was too long to be told whole, or of a text that somebody attached.",
+        _schema(
+            {"blobId": {"type": "string", "description": "The id that the result or the message gave."}},
+            {
+                "offset": {
+                    "type": "integer",
+                    "minimum": 0,
+                    "description": "The character to begin with. 0 if left out.",
+                },
+                "limit": {
+                    "type": "integer",
+                    "minimum": 1,
+                    "maximum": 10_000,
+                    "description": "How many characters at most; 10000 if left out.",
+                },
+            },
+        ),
+    )
+
+
 _ADDRESSED = (
     _text(
         "sendSpaceMessage",
@@ -159,6 +183,7 @@ _ADDRESSED = (
         "End this run without saying anything, when there is nothing to add.",
         _schema(),
     ),
+    _reader("readResult"),
 )
 
 _GOAL: Json = {
@@ -282,6 +307,7 @@ _IN_ACTIVE_SPACE = (
         "List your own active and recent runs, with what started them and what they wait for.",
         _schema(optional={"status": _STATUS, "limit": _LIMIT}),
     ),
+    _reader("read_result"),
 )
 
 _BUILT_IN: Mapping[Dialect, tuple[ToolSpec, ...]] = {

@@ -8,7 +8,7 @@ from typing import Any, Generic, Literal, TypeAlias, TypeVar
 import msgspec
 from starlette.datastructures import Headers
 from starlette.responses import Response
-from starlette.types import ASGIApp
+from starlette.types import ASGIApp, Receive
 
 from roomful.domain.changes import Change, Recall
 from roomful.domain.entities import Principal
@@ -59,6 +59,7 @@ class Ask(Generic[B, Q, T]):
     principal: Principal
     credential: Credential | None
     headers: Headers
+    receive: Receive
     scheme: str
     params: Params
     query: Q
@@ -99,6 +100,8 @@ class Route(Generic[B, Q, T]):
     """Counts against the limit of posts."""
     keeps_key: bool = False
     """Its handler remembers the answer for an idempotency key."""
+    takes_bytes: bool = False
+    """Its handler reads the body itself, whatever its type."""
 
 
 AnyRoute: TypeAlias = Route[Any, Any, Any]

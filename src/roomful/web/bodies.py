@@ -32,25 +32,36 @@ class Gone(Exception):
 
 async def read_body(headers: Headers, receive: Receive) -> bytes:
     _check_type(headers)
-    if (length := headers.get("content-length", "0")).isdigit() and int(length) > BODY_LIMIT:
-        raise _too_large()
+    return await read_bytes(headers, receive, BODY_LIMIT, BODY_SECONDS)
+
+
+def length_of(headers: Headers, unknown: int) -> int:
+    length = headers.get("content-length", "")
+    return int(length) if length.isdecimal() and len(length) < 20 else unknown
+
+
+async def read_bytes(headers: Headers, receive: Receive, limit: int, seconds: float) -> bytes:
+    if headers.get("content-encoding", "identity").lower() != "identity":
+        raise Refused(415, "send the body as it is, without content-encoding")
+    if length_of(headers, 0) > limit:
+        raise _too_large(limit)
     pieces: list[bytes] = []
     size = 0
     try:
-        async with asyncio.timeout(BODY_SECONDS):
+        async with asyncio.timeout(seconds):
             while True:
                 message = await receive()
                 if message["type"] == "http.disconnect":
                     raise Gone
                 piece: bytes = message.get("body", b"")
                 size += len(piece)
-                if size > BODY_LIMIT:
-                    raise _too_large()
+                if size > limit:
+                    raise _too_large(limit)
                 pieces.append(piece)
                 if not message.get("more_body", False):
                     return b"".join(pieces)
     except TimeoutError:
-        detail = f"the body did not arrive within {BODY_SECONDS:g} seconds"
+        detail = f"the body did not arrive within {seconds:g} seconds"
         raise Refused(408, detail, {"connection": "close"}) from None
 
 
@@ -72,12 +83,10 @@ def _check_type(headers: Headers) -> None:
     kind = headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind not in ("", "application/json"):
         raise Refused(415, f"send application/json, not {kind[:80]}")
-    if headers.get("content-encoding", "identity").lower() != "identity":
-        raise Refused(415, "send the body as it is, without content-encoding")
 
 
-def _too_large() -> TooLarge:
-    return TooLarge(f"the body is larger than {BODY_LIMIT} bytes")
+def _too_large(limit: int) -> TooLarge:
+    return TooLarge(f"the body is larger than {limit} bytes")
 
 
 def _check_nesting(data: bytes) -> None:

@@ -7,6 +7,7 @@ from roomful.web.feeds.people import People
 from roomful.web.house import House
 from roomful.web.readers import Readers
 from roomful.web.sse import FrameShelf
+from roomful.web.transfers import Transfers
 
 
 class Desk:
@@ -16,5 +17,6 @@ class Desk:
         self.readers = Readers(house)
         self.people = People(house)
         self.shelf = FrameShelf()
+        self.transfers = Transfers()
         self.owners = asyncio.Lock()
         """Held while an owner goes, so that two last owners cannot go at once."""

@@ -87,6 +87,7 @@ async def _handle(desk: Desk, route: AnyRoute, scope: Scope, headers: Headers, r
         principal=principal,
         credential=credential,
         headers=headers,
+        receive=receive,
         scheme=scope["scheme"],
         params=params,
         query=query,

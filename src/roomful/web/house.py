@@ -9,6 +9,7 @@ from roomful.runs.intake import Intake
 from roomful.runs.worker import Worker
 from roomful.spaces.access import Access
 from roomful.spaces.announcer import Announcer
+from roomful.spaces.blobs import Blobs
 from roomful.spaces.history import History
 from roomful.web.limits import Limits
 
@@ -22,6 +23,7 @@ class House:
     access: Access
     announcer: Announcer
     history: History
+    blobs: Blobs
     intake: Intake
     worker: Worker
     answers: Answers
@@ -31,6 +33,8 @@ class House:
     check_config: Callable[[dict[str, object], str], dict[str, object]]
     """Checks an agent's configuration and gives it as it is to be stored (secrets sealed). Raises Invalid."""
     is_ready: Callable[[], Awaitable[bool]]
+    check_callback: Callable[[str, str], bool]
+    """Whether this is the key of the address that was given out for a call."""
     demo_people: tuple[dict[str, str], ...] = ()
     heartbeat_seconds: float = 15.0
     """How long a stream may be silent before it says so."""

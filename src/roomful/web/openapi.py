@@ -64,6 +64,8 @@ def _operation(route: AnyRoute, schemas: dict[Any, Object]) -> Object:
     if route.body is not None:
         content = {"application/json": {"schema": schemas[route.body]}}
         operation["requestBody"] = {"required": True, "content": content}
+    elif route.takes_bytes:
+        operation["requestBody"] = {"required": True, "content": {"*/*": {}}}
     return operation
 
 

@@ -1,5 +1,6 @@
 """Query parameters: declared like bodies, refused by name when unknown, and never a place for a token."""
 
+import functools
 from typing import Annotated, TypeVar
 
 import msgspec
@@ -23,6 +24,11 @@ class NoQuery(Query, frozen=True):
     pass
 
 
+@functools.cache
+def _names(type: type[Query]) -> frozenset[str]:
+    return frozenset(field.encode_name for field in msgspec.structs.fields(type))
+
+
 def read_query(query_string: bytes, type: type[Q]) -> Q:
     values: dict[str, str] = {}
     for name, value in QueryParams(query_string).multi_items() if query_string else ():
@@ -31,8 +37,7 @@ def read_query(query_string: bytes, type: type[Q]) -> Q:
         if name in values:
             raise Invalid(f"the parameter {name[:80]!r} is given twice")
         values[name] = clean_text(value)
-    unknown = values.keys() - {field.encode_name for field in msgspec.structs.fields(type)}
-    if unknown:
+    if unknown := values.keys() - _names(type):
         raise Invalid(f"there is no parameter {min(unknown)[:80]!r} here")
     try:
         return msgspec.convert(values, type, strict=False)

@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Generic, TypeAlias, TypeVar
 
 from roomful.domain.agents import Agent
+from roomful.domain.blobs import Blob
 from roomful.domain.entities import Entity, Principal
 from roomful.domain.errors import Forbidden, NotFound
 from roomful.domain.runs import Run
@@ -71,6 +72,15 @@ async def _agent(house: House, principal: Principal, params: Params) -> Agent:
     return await house.access.agent(principal, params["id"])
 
 
+async def _triggers(house: House, principal: Principal, params: Params) -> Agent:
+    if principal.kind != "service":
+        return await house.access.agent(principal, params["id"])
+    agent = await house.store.agent(params["id"])
+    if agent is None:
+        raise NotFound(f"there is no agent {params['id']!r}")
+    return agent
+
+
 async def _sees_run(house: House, principal: Principal, params: Params) -> Seen:
     return await house.access.run(principal, params["id"])
 
@@ -80,6 +90,10 @@ async def _owns_run(house: House, principal: Principal, params: Params) -> Run:
     if run is None or not await house.access.owns_run(principal, run):
         raise NotFound(f"there is no run {params['id']!r} of an agent of yours")
     return run
+
+
+async def _sees_blob(house: House, principal: Principal, params: Params) -> Blob:
+    return await house.access.blob(principal, params["id"])
 
 
 async def _stops_run(house: House, principal: Principal, params: Params) -> Seen:
@@ -100,6 +114,8 @@ POSTS = Rule("members who may write, which the intake checks in the step that st
 OWNS_SPACE = Rule("the space's owners and the admin", _owns)
 OWNS_SPACE_OR_LEAVES = Rule("the space's owners, the admin, and the member itself", _owns_or_leaves)
 OWNS_AGENT = Rule("the agent's owner and the admin", _agent)
+TRIGGERS_AGENT = Rule("services, the agent's owner and the admin", _triggers)
 SEES_RUN = Rule("the agent's owner, the admin, and members of a space where the run shows itself", _sees_run)
 OWNS_RUN = Rule("the agent's owner and the admin", _owns_run)
+SEES_BLOB = Rule("its owner, the admin, and members of a space where it was shown", _sees_blob)
 STOPS_RUN = Rule("who sees the run, and owns its agent or may write where it shows itself", _stops_run)

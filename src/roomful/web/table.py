@@ -15,7 +15,9 @@ from roomful.web.openapi import describe
 from roomful.web.queries import NoQuery
 from roomful.web.routes import (
     agents,
+    blobs,
     entities,
+    grants,
     health,
     members,
     messages,
@@ -24,6 +26,7 @@ from roomful.web.routes import (
     session,
     spaces,
     streams,
+    triggers,
 )
 from roomful.web.rules import ANYONE
 
@@ -34,10 +37,13 @@ async def get_openapi(ask: Ask[None, NoQuery, None]) -> ASGIApp:
 
 TABLE: tuple[AnyRoute, ...] = (
     *messages.ROUTES,
+    *blobs.ROUTES,
     *streams.ROUTES,
     *spaces.ROUTES,
     *members.ROUTES,
     *runs.ROUTES,
+    *grants.ROUTES,
+    *triggers.ROUTES,
     *agents.ROUTES,
     *entities.ROUTES,
     *session.ROUTES,

@@ -23,10 +23,12 @@ Text = Annotated[str, msgspec.Meta(min_length=1)]
 
 
 class NewMessage(Body):
-    text: Text
+    text: str = ""
+    """May be left out where files are attached."""
     mentions: list[str] = []
     client_message_id: Annotated[str, msgspec.Meta(min_length=1, max_length=128)] | Unset = UNSET
     reply_to: str | Unset = UNSET
+    attachments: list[str] = []
 
 
 class NewText(Body):
@@ -82,6 +84,7 @@ async def _post(ask: Ask[NewMessage, StreamQuery, None]) -> Posted:
         mentions=sent.mentions,
         client_message_id=client_id,
         reply_to=sent.reply_to or None,
+        attachments=sent.attachments,
         key=key,
         digest=digest_of_request("POST", space_id, sent) if key else b"",
     )

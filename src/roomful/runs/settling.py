@@ -1,0 +1,154 @@
+"""One mechanism for everything a run can wait for: the call is settled by compare-and-set, everybody hears
+of it, and the run goes on when nothing else holds it."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from roomful.domain.changes import AddRun, Change, ExpectCall, SaveCalls, SaveMessage, Unblock
+from roomful.domain.errors import Conflict
+from roomful.domain.events import AgentActive, Announcement, MessageChanged, SpaceEvent
+from roomful.domain.messages import Message, Part, ToolCallPart
+from roomful.domain.ports import Clock, Ids, Store
+from roomful.domain.runs import SETTLED, Call, Lease, Run, Trigger
+from roomful.domain.shape import UNSET, Json
+from roomful.routing.redact import settled_event, shown_args, shown_error, shown_result, whole_event
+from roomful.runs.worker import Worker
+from roomful.spaces.announcer import Announcer
+from roomful.spaces.voice import run_event
+
+
+class Settling:
+    def __init__(self, *, store: Store, worker: Worker, announcer: Announcer, clock: Clock, ids: Ids) -> None:
+        self._store = store
+        self._worker = worker
+        self._announcer = announcer
+        self._clock = clock
+        self._ids = ids
+
+    async def settle(self, run: Run, call: Call, more: Sequence[Change] = ()) -> None:
+        """Stores the call as it is now, if it still waited until now. Raises Conflict if it did not."""
+        messages = await self._messages(run, call)
+        for message in messages:
+            message.parts = [_settled(part, call) for part in message.parts]
+        woken, lease = self._follow_up(run, call) if call.told is not UNSET else (None, None)
+        changes: list[Change] = [ExpectCall(call.id), SaveCalls((call,)), *more]
+        changes += [SaveMessage(message) for message in messages]
+        if woken is not None:
+            changes.append(AddRun(run=msgspec.structs.replace(woken), lease=lease))
+        changes.append(Unblock(run.id))
+
+        def then(results: list[Any]) -> None:
+            self._announce(run, call, messages, results[-1])
+            if woken is not None:
+                self._announce_start(woken)
+                if lease is not None:
+                    self._worker.launch(woken, lease)
+
+        try:
+            [*_, unblocked] = await self._store.commit(changes, then)
+        except Conflict as conflict:
+            if isinstance(conflict.outcome, Call):
+                raise settled_already(conflict.outcome) from None
+            raise
+        if unblocked is not None and unblocked.status == "queued":
+            await self._worker.claim(run.id)
+
+    async def _messages(self, run: Run, call: Call) -> list[Message]:
+        """The messages that show the call: as the run itself has them if it is driven, else as stored."""
+        voice = self._worker.voice(run.id)
+        found: list[Message] = []
+        for place in call.places:
+            message = voice.message_of(place.space_id) if voice is not None else None
+            if message is None or message.id != place.message_id:
+                message = await self._store.message(place.space_id, place.message_id)
+            if message is not None:
+                found.append(message)
+        return found
+
+    def _announce(self, run: Run, call: Call, messages: Sequence[Message], now: Run | None) -> None:
+        heard: list[Announcement] = []
+        audience = call.target_entity_id or None
+
+        def hear(space_id: str, event: SpaceEvent) -> None:
+            heard.append(Announcement(event=event, space_id=space_id, run_id=run.id, audience=audience))
+
+        by_id = {message.id: message for message in messages}
+        for place in call.places:
+            if (message := by_id.get(place.message_id)) is None:
+                continue
+            if call.status in SETTLED:
+                hear(place.space_id, settled_event(call, place))
+            alone = [part for part in message.parts if part.id == place.part_id]
+            changed = msgspec.structs.replace(message, parts=alone)
+            hear(place.space_id, MessageChanged(space_id=place.space_id, message=changed, stream_id=call.id))
+        if (voice := self._worker.voice(run.id)) is not None:
+            voice.fold(heard)
+        if call.status in SETTLED:
+            heard.append(Announcement(event=whole_event(call), space_id="", run_id=run.id))
+        if now is not None:
+            heard += [
+                Announcement(event=run_event(now, space_id), space_id=space_id, run_id=run.id)
+                for space_id in now.shown_in
+            ]
+        self._announcer(heard)
+
+    def _follow_up(self, run: Run, call: Call) -> tuple[Run, Lease | None]:
+        """An answer to a card that nobody waited for wakes the agent with a run of its own."""
+        run_id = self._ids.new("run")
+        space_id = call.places[0].space_id
+        lease = self._worker.reserve(run_id)
+        trigger = Trigger(
+            type="answer",
+            space_id=space_id,
+            message_id=call.places[0].message_id,
+            entity_id=call.answered_by,
+            payload={"toolName": call.tool_name, "args": call.args, "result": call.result},
+        )
+        woken = Run(
+            id=run_id,
+            agent_id=run.agent_id,
+            status="queued" if lease is None else "running",
+            trigger=trigger,
+            root_run_id=run_id,
+            created_at=self._clock.iso(),
+            active_space_id=space_id,
+            shown_in=[space_id],
+        )
+        return woken, lease
+
+    def _announce_start(self, run: Run) -> None:
+        [space_id] = run.shown_in
+        active = AgentActive(space_id=space_id, entity_id=run.agent_id, run_id=run.id)
+        events: tuple[SpaceEvent, ...] = (run_event(run, space_id), active)
+        self._announcer([Announcement(event=event, space_id=space_id, run_id=run.id) for event in events])
+
+
+def settled_already(call: Call) -> Conflict:
+    by = f" by {call.answered_by}" if call.answered_by else ""
+    return Conflict(f"this card is settled already{by}: {call.status}", outcome=outcome_of(call))
+
+
+def outcome_of(call: Call) -> dict[str, Json]:
+    outcome: dict[str, Json] = {"status": call.status, "result": call.result}
+    if call.error is not UNSET:
+        outcome["error"] = call.error
+    if call.answered_by is not UNSET:
+        outcome |= {"answeredBy": call.answered_by, "answeredAt": call.answered_at}
+    return outcome
+
+
+def _settled(part: Part, call: Call) -> Part:
+    """The part after the answer; a call that may run now shows that it runs."""
+    if not isinstance(part, ToolCallPart) or part.tool_call_id != call.id:
+        return part
+    return msgspec.structs.replace(
+        part,
+        status="running" if call.status == "ready" else call.status,
+        args=shown_args(call),
+        result=shown_result(call),
+        error=shown_error(call) if call.status == "error" else UNSET,
+        answered_by=call.answered_by,
+        answered_at=call.answered_at,
+    )
