@@ -465,7 +465,6 @@ UNMET: frozenset[str] = frozenset(
         "T-04",
         "T-05",
         "T-06",
-        "T-07",
         "T-08",
         "T-09",
         "T-10",

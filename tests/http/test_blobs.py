@@ -282,14 +282,10 @@ def test_an_image_provider_without_its_key_is_told_to_the_model(house: Roomful, 
     assert "GOOGLE_API_KEY" in told
 
 
-def test_a_large_result_is_shown_by_its_beginning_and_read_piece_by_piece(
-    house: Roomful, model: FakeOpenAI
-) -> None:
+def test_a_large_result_is_shown_by_its_beginning_and_read_piece_by_piece(house: Roomful) -> None:
     output = {"items": [f"Nº {number}" for number in range(12_000)]}
     whole = json.dumps(output, ensure_ascii=False, separators=(",", ":"))
     ada, eve = house.person("ada"), house.person("eve")
-    house.agent("shop", openai(model.base_url), inventory(output), dialect="composite")
-    house.space("room", "ada", "shop")
 
     def answer(asked: Any) -> Answer:
         if len(asked.messages) == 2:

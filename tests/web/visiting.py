@@ -72,7 +72,7 @@ class FirstAnswers:
     def __init__(self) -> None:
         self.given: dict[str, Any] = {}
 
-    async def answer(self, principal: Any, run_id: str, call_id: str, result: Any) -> None:
+    async def answer(self, principal: Any, run_id: str, call_id: str, result: Any, **more: Any) -> None:
         if call_id in self.given:
             raise Conflict("answered already", outcome={"result": self.given[call_id]})
         self.given[call_id] = result
@@ -279,6 +279,7 @@ async def open_visit(**changes: Any) -> Visit:
         "admin_digest": hashlib.sha256(ADMIN_KEY.encode()).digest(),
         "allowed_hosts": frozenset({"127.0.0.1", "localhost", "::1"}),
         "check_config": lambda config, source: config,
+        "check_callback": lambda call_id, key: False,
         "is_ready": _yes,
     }
     return Visit(House(**fields | changes), answers)

@@ -24,6 +24,14 @@ class ReasoningPart(Noun, tag_field="type", tag="reasoning"):
     status: PartStatus = "complete"
 
 
+class MemberAnswer(Noun):
+    """One member's word in a poll."""
+
+    entity_id: str
+    result: Json
+    at: str
+
+
 class ApprovalCard(Noun):
     """What whoever approves a call must know: whose it is, where it comes from, and its exact arguments."""
 
@@ -46,7 +54,8 @@ class ToolCallPart(Noun, tag_field="type", tag="tool_call"):
     error: str | Unset = UNSET
     custom_ui: str | Unset = msgspec.field(default=UNSET, name="customUI")
     target_entity_id: str | Unset = UNSET
-    approval: "ApprovalCard | Unset" = UNSET
+    approval: ApprovalCard | Unset = UNSET
+    answers: list[MemberAnswer] | Unset = UNSET
     answered_by: str | Unset = UNSET
     answered_at: str | Unset = UNSET
 

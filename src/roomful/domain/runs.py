@@ -2,6 +2,7 @@
 
 from typing import Literal
 
+from roomful.domain.messages import MemberAnswer
 from roomful.domain.shape import UNSET, Frozen, Json, Noun, Unset
 from roomful.domain.tools import Visibility
 
@@ -109,6 +110,7 @@ class Call(Noun):
     places: list[Place] = []
     answered_by: str | Unset = UNSET
     answered_at: str | Unset = UNSET
+    answers: list[MemberAnswer] | Unset = UNSET
     waits_for: WaitsFor | Unset = UNSET
     deadline: float | Unset = UNSET
     """Seconds since 1970 after which a waiting call is settled without an answer."""

@@ -111,16 +111,17 @@ class Session:
 
     async def close(self) -> None:
         """Ends the session, and the program if there is one, in bounded time."""
-        self._closing.set()
+        self.abandon()
         _, late = await asyncio.wait({self._task}, timeout=_PARTING)
         for task in late:
             task.cancel()
 
     def abandon(self) -> None:
-        """Lets it end by itself, at once if it is not ready yet."""
-        self._closing.set()
-        if not self._ready.is_set():
+        """Lets it end by itself, at once if it is not ready yet. Twice is once: what ends must not be hurried,
+        or a program would outlive it."""
+        if not self._closing.is_set() and not self._ready.is_set():
             self._task.cancel()
+        self._closing.set()
 
     async def _ask(self, question: Callable[[Client], Awaitable[T]]) -> T:
         self._busy += 1

@@ -102,4 +102,5 @@ def whole_event(call: Call) -> SpaceEvent:
         error=call.error,
         visibility=Visibility.FULL,
     )
-    return ready_event(seen, NOWHERE) if call.status == "ready" else settled_event(seen, NOWHERE)
+    is_open = call.status in ("ready", "waiting")
+    return ready_event(seen, NOWHERE) if is_open else settled_event(seen, NOWHERE)

@@ -1,14 +1,18 @@
 """A person answers a card: once, by somebody who may, with something that fits; then the run goes on."""
 
+import asyncio
 import contextlib
+
+import msgspec
 
 from roomful.domain.changes import AddGrant, Change
 from roomful.domain.entities import Principal
 from roomful.domain.errors import Conflict, Forbidden, Invalid, NotFound
+from roomful.domain.messages import MemberAnswer
 from roomful.domain.ports import Clock, Ids, Store
 from roomful.domain.runs import Call, Run
 from roomful.domain.shape import UNSET, Json
-from roomful.domain.tools import Approvers, ToolSpec
+from roomful.domain.tools import Approvers, Client, ToolSpec
 from roomful.runs.agents import Agents
 from roomful.runs.decisions import apply_decision, grants_from, read_decision
 from roomful.runs.settling import Settling, settled_already
@@ -24,11 +28,21 @@ class Answers:
         self._settling = settling
         self._clock = clock
         self._ids = ids
+        self._voting = asyncio.Lock()
 
-    async def answer(self, principal: Principal, run_id: str, call_id: str, result: Json) -> None:
-        """Settles the call, tells everybody who answered, and lets the run go on."""
+    async def answer(
+        self, principal: Principal, run_id: str, call_id: str, result: Json, *, close: bool = False
+    ) -> None:
+        """Settles the call, tells everybody who answered, and lets the run go on. In a poll each member has
+        one answer, to be changed at will, until somebody who may closes it."""
         run, call = await self._find(principal, run_id, call_id)
         spec = await self._spec(run, call)
+        if isinstance(spec.executor, Client) and spec.executor.answers == "each":
+            async with self._voting:
+                await self._vote(principal, run, await self._again(call), spec, result, close=close)
+            return
+        if close:
+            raise Invalid("close: only a poll can be closed; give this card a result")
         approvers = (
             spec.approval.approvers if call.waits_for == "approval" and spec.approval else spec.approvers
         )
@@ -38,6 +52,27 @@ class Answers:
         more = self._apply(principal, run, call, spec, result)
         call.answered_by, call.answered_at = principal.entity_id, self._clock.iso()
         await self._settling.settle(run, call, more)
+
+    async def _vote(
+        self, principal: Principal, run: Run, call: Call, spec: ToolSpec, result: Json, *, close: bool
+    ) -> None:
+        await self._check_answerer(principal, call, spec.approvers if close else Approvers())
+        if call.status != "waiting":
+            raise settled_already(call)
+        cast_so_far = [] if call.answers is UNSET else call.answers
+        if close:
+            call.status, call.result = "complete", poll_result(call)
+            call.answered_by, call.answered_at = principal.entity_id, self._clock.iso()
+        else:
+            if (problem := check_result(spec, result)) is not None:
+                raise Invalid(f"result: {problem}")
+            mine = MemberAnswer(entity_id=principal.entity_id, result=result, at=self._clock.iso())
+            others = [one for one in cast_so_far if one.entity_id != principal.entity_id]
+            call.answers = [*others, mine]
+        await self._settling.settle(run, call)
+
+    async def _again(self, call: Call) -> Call:
+        return await self._store.call(call.id) or call
 
     async def call_back(self, call_id: str, result: Json) -> None:
         """A machine that was asked earlier gives its result now, once."""
@@ -55,7 +90,10 @@ class Answers:
         for call in await self._store.overdue_calls(self._clock.now()):
             run = await self._store.run(call.run_id)
             if run is not None:
-                call.status, call.error, call.told = "error", "nobody answered in time", UNSET
+                if call.answers is not UNSET:
+                    call.status, call.result = "complete", poll_result(call)
+                else:
+                    call.status, call.error, call.told = "error", "nobody answered in time", UNSET
                 with contextlib.suppress(Conflict):
                     await self._settling.settle(run, call)
 
@@ -104,6 +142,11 @@ class Answers:
             return
         wanted = [*approvers.entities, *(f"every {role}" for role in approvers.roles)]
         raise Forbidden(f"you are not an approver of this card; approvers are: {', '.join(wanted)}")
+
+
+def poll_result(call: Call) -> Json:
+    answers = [] if call.answers is UNSET else call.answers
+    return {"answers": msgspec.to_builtins(answers)}
 
 
 def _no_call(call_id: str) -> NotFound:

@@ -32,7 +32,7 @@ class Settling:
         messages = await self._messages(run, call)
         for message in messages:
             message.parts = [_settled(part, call) for part in message.parts]
-        woken, lease = self._follow_up(run, call) if call.told is not UNSET else (None, None)
+        woken, lease = self._follow_up(run, call) if _came_late(call) else (None, None)
         changes: list[Change] = [ExpectCall(call.id), SaveCalls((call,)), *more]
         changes += [SaveMessage(message) for message in messages]
         if woken is not None:
@@ -125,6 +125,11 @@ class Settling:
         self._announcer([Announcement(event=event, space_id=space_id, run_id=run.id) for event in events])
 
 
+def _came_late(call: Call) -> bool:
+    """The run did not wait for this answer."""
+    return call.told is not UNSET and call.status in SETTLED
+
+
 def settled_already(call: Call) -> Conflict:
     by = f" by {call.answered_by}" if call.answered_by else ""
     return Conflict(f"this card is settled already{by}: {call.status}", outcome=outcome_of(call))
@@ -149,6 +154,7 @@ def _settled(part: Part, call: Call) -> Part:
         args=shown_args(call),
         result=shown_result(call),
         error=shown_error(call) if call.status == "error" else UNSET,
+        answers=call.answers,
         answered_by=call.answered_by,
         answered_at=call.answered_at,
     )

@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 import msgspec
 from starlette.datastructures import Headers
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from roomful.domain.blobs import BLOB_LIMIT, Blob
 from roomful.domain.errors import Conflict, Invalid, RoomfulError
@@ -109,11 +109,15 @@ class BlobAnswer:
     async def _send(self, data: bytes, send: Send) -> None:
         headers = {**_HEADERS, **headers_of(self._blob), "content-length": str(len(data))}
         raw = [(name.encode(), value.encode()) for name, value in headers.items()]
-        await send({"type": "http.response.start", "status": 200, "headers": raw})
+        await _write(send, {"type": "http.response.start", "status": 200, "headers": raw})
         for at in range(0, len(data) or 1, PIECE):
             piece, more = data[at : at + PIECE], at + PIECE < len(data)
-            async with asyncio.timeout(STALL_SECONDS):
-                await send({"type": "http.response.body", "body": piece, "more_body": more})
+            await _write(send, {"type": "http.response.body", "body": piece, "more_body": more})
+
+
+async def _write(send: Send, message: Message) -> None:
+    async with asyncio.timeout(STALL_SECONDS):
+        await send(message)
 
 
 def headers_of(blob: Blob) -> dict[str, str]:

@@ -28,11 +28,12 @@ class RunQuery(Query, frozen=True):
 
 
 class ToolResult(Body):
-    """`callId` is another name for `toolCallId`."""
+    """`callId` is another name for `toolCallId`. `close` ends a poll."""
 
-    result: Json
+    result: Json | Unset = UNSET
     tool_call_id: str | Unset = UNSET
     call_id: str | Unset = UNSET
+    close: bool = False
 
 
 class Accepted(Noun):
@@ -71,7 +72,11 @@ async def answer_call(ask: Ask[ToolResult, NoQuery, Seen]) -> ASGIApp:
     if ask.principal.is_admin:
         raise Forbidden("the admin key does not answer cards: name a member in X-Roomful-As")
     run, _ = ask.about
-    await ask.house.answers.answer(ask.principal, run.id, _call_id(ask.body), ask.body.result)
+    sent = ask.body
+    if (sent.result is UNSET) != sent.close:
+        raise Invalid("result: give the answer in `result`, or `close: true` to end a poll")
+    result = None if sent.result is UNSET else sent.result
+    await ask.house.answers.answer(ask.principal, run.id, _call_id(sent), result, close=sent.close)
     accepted = Accepted("accepted")
     if recall := ask.remember(accepted, 200):
         with contextlib.suppress(Conflict):
