@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+import roomful.executors
 from roomful.domain.agents import McpServer
 from roomful.domain.outcomes import Done, Failed, Outcome
 from roomful.executors.mcp_listing import LARGEST_SCHEMA, MOST_TOOLS, Listing, make_listing
@@ -157,3 +158,19 @@ def test_two_tools_never_have_one_name_and_there_are_never_too_many() -> None:
     assert list(twins.tools) == ["a.b"]
     many = listed(*({"name": f"t{number}", "inputSchema": SCHEMA} for number in range(MOST_TOOLS + 50)))
     assert len(many.tools) == MOST_TOOLS
+
+
+def test_the_sdk_has_no_way_out_but_ours() -> None:
+    """A client of httpx2 without our transport, or one that reads proxies, would go around the guard."""
+    folder = Path(roomful.executors.__file__).parent
+    users = {path.name for path in folder.glob("*.py") if "httpx2" in path.read_text()}
+    clients = [
+        line
+        for path in folder.glob("*.py")
+        for line in path.read_text().split("\n")
+        if "AsyncClient(" in line
+    ]
+    assert users == {"mcp_http.py", "mcp_session.py"}
+    assert [line.strip() for line in clients] == [
+        "httpx2.AsyncClient(transport=guard, trust_env=False, timeout=None) as client,"
+    ]

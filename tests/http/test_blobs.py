@@ -354,3 +354,27 @@ def test_a_large_result_that_nobody_sees_stays_with_the_agent(
         listener.wait_for("run.completed")
     stolen = asked_by_the_last_run(model, 4)[-1]["content"]
     assert stolen.startswith("Error: there is no result or file")
+
+
+def test_a_large_answer_is_shown_by_its_beginning(house: Roomful, model: FakeOpenAI) -> None:
+    form = {
+        "name": "askForList",
+        "description": "Ask.",
+        "executionType": "basic",
+        "execution": {"mode": "no-execution"},
+        "inputSchema": {"type": "object", "properties": {}},
+    }
+    ada, bob = house.person("ada"), house.person("bob")
+    house.agent("agent", openai(model.base_url), form, dialect="composite")
+    house.space("room", "ada", "bob", "agent")
+    model.answer(Answer(call("askForList", {})), Answer(text("ok")))
+    with ada.listen("room") as listener:
+        run_id = ada.say("room", "go")["runs"][0]["runId"]
+        waiting = listener.wait_for("run.waiting_tool").data["pendingToolCalls"]
+        body = {"toolCallId": waiting[0]["toolCallId"], "result": "é" * 70_000}
+        ada.post(f"/api/runs/{run_id}/tool-results", body)
+        listener.wait_for("run.completed")
+    shown = bob.messages("room")[-1]["parts"][0]["result"]
+    assert shown["preview"] == '"' + "é" * 1999
+    assert json.loads(asked_by_the_last_run(model, 2)[-1]["content"]) == shown
+    assert fetch(bob, shown["blobId"]).json() == "é" * 70_000

@@ -33,8 +33,8 @@ class Api:
 
     def __init__(self) -> None:
         self.requests: list[Request] = []
-        self.reply: Any = None
-        """Instead of what was asked."""
+        self.gate: threading.Event | None = None
+        """Nothing is answered before it is set."""
         api = self
 
         class Handler(http.server.BaseHTTPRequestHandler):
@@ -45,17 +45,19 @@ class Api:
                 headers = {name.lower(): value for name, value in self.headers.items()}
                 asked = Request(self.command, self.path, headers, json.loads(content) if content else None)
                 api.requests.append(asked)
-                default = {"path": asked.path, "key": headers.get("authorization"), "body": asked.body}
-                data = json.dumps(default if api.reply is None else api.reply).encode()
+                if api.gate is not None:
+                    api.gate.wait(30)
+                repeated = {"path": asked.path, "key": headers.get("authorization"), "body": asked.body}
+                data = json.dumps(repeated).encode()
                 self.send_response(200)
                 self.send_header("content-type", "application/json")
                 self.send_header("content-length", str(len(data)))
                 self.end_headers()
                 self.wfile.write(data)
 
-            do_GET = do_POST = do_PUT = answer
+            do_GET = do_POST = answer  # noqa: N815
 
-            def log_message(self, format: str, *args: Any) -> None:
+            def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
                 pass
 
         self._server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
@@ -101,6 +103,10 @@ def weather(api: Api, **more: Any) -> dict[str, Any]:
     return {**tool, "execution": {**tool["execution"], "url": url, "headers": headers}, **more}
 
 
+def _without(key: str, tool: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in tool.items() if name != key}
+
+
 def _seen(play: Scene) -> dict[str, list[Any]]:
     """What stands in the spaces where the agent said something."""
     said = {space_id: seen({"parts": play.bubble(space_id)}) for space_id in play.spaces}
@@ -108,7 +114,10 @@ def _seen(play: Scene) -> dict[str, list[Any]]:
 
 
 @requirement("D-01")
-@pytest.mark.parametrize("name", ["display-case-2-approval", "display-case-4-chart", "display-chart-tool-short"])
+@pytest.mark.parametrize(
+    "name",
+    ["display-case-2-approval", "display-case-4-chart", "display-chart-tool-short", "display-image-tool"],
+)
 def test_a_display_tool_gets_an_optional_target_in_front(
     house: Roomful, model: FakeOpenAI, name: str
 ) -> None:
@@ -132,7 +141,7 @@ def test_a_display_tool_gets_an_optional_target_in_front(
 def test_without_display_tool_nothing_is_injected_and_nothing_shows(
     house: Roomful, model: FakeOpenAI, flag: dict[str, bool]
 ) -> None:
-    tool = {key: value for key, value in CHART.items() if key != "displayTool"} | flag
+    tool: dict[str, Any] = _without("displayTool", CHART) | flag
     play = scene(house, model, tool, dialect="display")
 
     _, heard = play.runs([("showChart", BARS)])
@@ -175,7 +184,7 @@ def test_the_same_chart_goes_to_several_spaces_with_separate_calls(house: Roomfu
 
     play.runs([("showChart", {"targetSpaceId": space_id, **BARS}) for space_id in (play.b, play.c)])
 
-    assert _seen(play) == dict.fromkeys((play.b, play.c), [("showChart", BARS, BARS)])
+    assert _seen(play) == {play.b: [("showChart", BARS, BARS)], play.c: [("showChart", BARS, BARS)]}
 
 
 @requirement("D-02", "D-08", "D-14")
@@ -262,10 +271,10 @@ def test_a_stored_part_has_the_fields_of_the_documents(house: Roomful, model: Fa
     ("tool", "component"),
     [
         pytest.param(CHART, "Chart", id="both"),
-        pytest.param({k: v for k, v in CHART.items() if k != "display"}, None, id="displayTool alone"),
-        pytest.param({k: v for k, v in APPROVAL.items() if k != "displayTool"}, "ApprovalForm", id="customUI alone"),
+        pytest.param(_without("display", CHART), None, id="displayTool alone"),
+        pytest.param(_without("displayTool", APPROVAL), "ApprovalForm", id="customUI alone"),
     ],
-)  # fmt: skip
+)
 def test_custom_ui_and_display_tool_are_independent(
     house: Roomful, model: FakeOpenAI, tool: dict[str, Any], component: str | None
 ) -> None:
@@ -400,3 +409,43 @@ def test_a_result_for_no_call_is_refused(
     assert refused["detail"]
     play.bob.post(f"/api/runs/{run_id}/tool-results", body, expect=404)
     answer(play.ada, "run_nothing", "call_x", 1, expect=404)
+
+
+IMAGE = document("display-case-1-image")
+SUNSET = {"prompt": "a sunset over mountains"}
+
+
+@requirement("D-07")
+@pytest.mark.parametrize("has_target", [True, False], ids=["target", "no target"])
+def test_an_image_is_drawn_where_the_call_says(house: Roomful, model: FakeOpenAI, has_target: bool) -> None:
+    play = scene(house, model, IMAGE | {"execution": {"provider": "builtin", "quality": "hd"}})
+    routing = {"targetSpaceId": play.b} if has_target else {}
+
+    _, heard = play.runs([("generateImage", routing | SUNSET)])
+
+    result = json.loads(play.told())
+    [image] = result["images"]
+    assert result["success"] is True
+    assert image["url"].startswith("/api/blobs/")
+    if has_target:
+        assert _seen(play) == {play.b: [("generateImage", SUNSET, result)]}
+        [part] = play.bubble(play.b)
+        assert part["customUI"] == "ImageResult"
+        drawn = play.bob.request("GET", image["url"])
+        assert (drawn.status_code, drawn.headers["content-type"]) == (200, "image/png")
+    else:
+        assert _seen(play) == {}
+        assert [event for events in heard.values() for event in of_calls(events)] == []
+        assert play.ada.request("GET", image["url"]).status_code == 404
+
+
+@requirement("D-07")
+def test_an_image_provider_without_its_key_says_so_on_the_card(house: Roomful, model: FakeOpenAI) -> None:
+    play = scene(house, model, IMAGE)
+
+    play.runs([("generateImage", {"targetSpaceId": play.b, **SUNSET})])
+
+    [part] = play.bubble(play.b)
+    assert (part["status"], part["args"]) == ("error", SUNSET)
+    assert "dall-e" in part["error"]
+    assert play.told() == f"Error: {part['error']}"

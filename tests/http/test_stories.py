@@ -160,11 +160,7 @@ def _at_once(run_id: str, card_id: str, *people: Caller) -> dict[str, httpx.Resp
         return dict(zip([one.id for one in people], pool.map(click, people), strict=True))
 
 
-BANNER = {
-    **document("display-case-1-image"),
-    "executionType": "basic",
-    "execution": {"mode": "static", "output": {"success": True, "images": [{"url": "/api/blobs/banner"}]}},
-}
+BANNER = document("display-case-1-image") | {"execution": {"provider": "builtin", "quality": "hd"}}
 APPROVAL = document("display-case-2-approval")
 
 
@@ -191,14 +187,13 @@ def test_three_spaces_one_run(house: Roomful, model: FakeOpenAI) -> None:
     ):
         wish = "Create a campaign banner and get finance approval for $50K"
         run_id = husam.say("husams-space", wish)["runs"][0]["runId"]
-        dora_hears.wait_for("tool-call.complete")
+        banner = dora_hears.wait_for("tool-call.complete").data["output"]
         card_id = fay_hears.wait_for("tool-call").data["toolCallId"]
         fay_hears.wait_for("run.waiting_tool")
         answer(fay, run_id, card_id, {"approved": True, "approvedBy": "Ahmad"})
         for ears in (husam_hears, dora_hears, fay_hears):
             ears.wait_for("run.completed", runId=run_id)
 
-        banner = {"success": True, "images": [{"url": "/api/blobs/banner"}]}
         approved = {"approved": True, "approvedBy": "Ahmad"}
         _holds(dora, "design-space", dora_hears, [("generateImage", prompt, banner)])
         _holds(fay, "finance-space", fay_hears, [("showApprovalForm", budget, approved)])
@@ -207,6 +202,9 @@ def test_three_spaces_one_run(house: Roomful, model: FakeOpenAI) -> None:
         assert {event.data["toolName"] for event in _named(dora_hears.events, "tool-call")} == {
             "generateImage"
         }
+    [image] = banner["images"]
+    assert dora.request("GET", image["url"]).headers["content-type"] == "image/png"
+    assert fay.request("GET", image["url"]).status_code == 404
     for person, foreign in ((dora, "finance-space"), (fay, "design-space"), (fay, "husams-space")):
         person.get(f"/api/spaces/{foreign}/messages", expect=404)
 

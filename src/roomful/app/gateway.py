@@ -64,6 +64,7 @@ class Gateway:
         announcer = Announcer(bus)
         history = History(store, announcer)
         blobs = Blobs(store, clock, ids)
+        results = Results(blobs)
         callbacks = Callbacks(settings, secret)
         self._toolkit = Toolkit(
             settings,
@@ -75,7 +76,7 @@ class Gateway:
             callbacks=callbacks,
             functions=functions,
         )
-        calls = Calls(self._toolkit.executors, Results(blobs), ids)
+        calls = Calls(self._toolkit.executors, results, ids)
         agents = Agents(store, configs.ready, self._toolkit.mcp.offered, self._toolkit.python.complete)
         loop = RunLoop(store=store, agents=agents, models=models, history=history, calls=calls, ids=ids)
 
@@ -91,7 +92,9 @@ class Gateway:
             lease_seconds=settings.lease_seconds,
             is_alone=settings.database.startswith("sqlite:"),
         )
-        settling = Settling(store=store, worker=worker, announcer=announcer, clock=clock, ids=ids)
+        settling = Settling(
+            store=store, worker=worker, announcer=announcer, results=results, clock=clock, ids=ids
+        )
         answers = Answers(store=store, agents=agents, settling=settling, clock=clock, ids=ids)
         worker.each_tick(answers.expire_overdue)
         self.house = House(

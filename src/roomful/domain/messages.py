@@ -56,6 +56,8 @@ class ToolCallPart(Noun, tag_field="type", tag="tool_call"):
     target_entity_id: str | Unset = UNSET
     approval: ApprovalCard | Unset = UNSET
     answers: list[MemberAnswer] | Unset = UNSET
+    question: Json | Unset = UNSET
+    """What a tool wants to know before it can go on: `{"requests": {key: {message, schema}}}`."""
     answered_by: str | Unset = UNSET
     answered_at: str | Unset = UNSET
 

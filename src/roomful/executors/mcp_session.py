@@ -117,8 +117,8 @@ class Session:
             task.cancel()
 
     def abandon(self) -> None:
-        """Lets it end by itself, at once if it is not ready yet. Twice is once: what ends must not be hurried,
-        or a program would outlive it."""
+        """Lets it end by itself, at once if it is not ready yet. Twice is once: what ends must not be
+        hurried, or a program would outlive it."""
         if not self._closing.is_set() and not self._ready.is_set():
             self._task.cancel()
         self._closing.set()

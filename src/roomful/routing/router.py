@@ -1,6 +1,7 @@
 """One model step on its way into spaces: deltas come in as the provider sends them, each call is followed
 to where it belongs, and what became whole is stored before it is announced."""
 
+import logging
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import assert_never
 
@@ -15,12 +16,13 @@ from roomful.domain.messages import TextPart, ToolCallPart
 from roomful.domain.ports import Ids
 from roomful.domain.runs import Call, Usage
 from roomful.domain.shape import UNSET, clean_text
-from roomful.domain.tools import ToolSpec
+from roomful.domain.tools import Fallback, ToolSpec, Visibility
 from roomful.routing.assembly import Assembly
 from roomful.routing.redact import approval_card, ready_event, settled_event, text_end, whole_event
 from roomful.routing.route import RouteFinder
 from roomful.spaces.voice import Voice
 
+log = logging.getLogger("roomful.routing")
 _NOBODY = "nobody can see this: there is no space to show it in; name one of your spaces"
 
 
@@ -169,6 +171,8 @@ class StepRouter:
         voice.keep([SaveCalls((call,)), *voice.saved(*assembly.spaces)], heard)
         if voice.is_followed:
             voice.tell_run(whole_event(call))
+        if spec is not None and _is_missed(spec, call):
+            log.warning("run %s: nobody sees %s, there is no active space", call.run_id, call.tool_name)
         if spec is not None and spec.route.enters and call.status != "error":
             self._enter(call.args.get(spec.route.enters))
 
@@ -238,3 +242,9 @@ class _Speech(msgspec.Struct):
 
 def _no_such_tool(name: str, tools: Mapping[str, ToolSpec]) -> str:
     return f"there is no tool {name[:80]!r}; yours are: {', '.join(tools)}"
+
+
+def _is_missed(spec: ToolSpec, call: Call) -> bool:
+    """Whether somebody would see this call if the run were in a space."""
+    is_visible = spec.visibility is not Visibility.HIDDEN and spec.route.fallback is Fallback.ACTIVE
+    return is_visible and not call.space_ids and call.status != "error"

@@ -107,6 +107,10 @@ class Answers:
                 decision, spec, call, run.agent_id, principal.entity_id, self._clock, self._ids
             )
             return [AddGrant(grant) for grant in grants]
+        if call.question is not UNSET:
+            call.continuation = {**(call.continuation or {}), "answer": result}
+            call.status, call.question = "ready", UNSET
+            return []
         if (problem := check_result(spec, result)) is not None:
             raise Invalid(f"result: {problem}")
         call.status, call.result = "complete", result

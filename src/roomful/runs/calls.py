@@ -11,7 +11,7 @@ from roomful.domain.events import Announcement
 from roomful.domain.messages import ToolCallPart
 from roomful.domain.outcomes import Done, Failed, Outcome, Waiting
 from roomful.domain.ports import CallContext, Executor, Ids
-from roomful.domain.runs import Call, PendingCall, Step
+from roomful.domain.runs import SETTLED, Call, PendingCall, Step
 from roomful.domain.shape import UNSET
 from roomful.domain.tools import ToolCallShape, ToolSpec, Visibility
 from roomful.routing.redact import settled_event, shown_args, shown_error, shown_result, whole_event
@@ -127,15 +127,18 @@ class Calls:
     def _show(self, voice: Voice, call: Call, spec: ToolSpec) -> tuple[list[Change], list[Announcement]]:
         if spec.shape_is_text:
             return [], []
-        if call.visibility is Visibility.RESULT and not call.places and call.status != "waiting":
-            return self._show_result(voice, call, spec)
+        asks = call.status == "waiting" and call.question is not UNSET
+        if asks:
+            call.visibility = Visibility.FULL
+        if not call.places and (asks or (call.visibility is Visibility.RESULT and call.status != "waiting")):
+            return self._show_whole(voice, call, spec)
         heard: list[Announcement] = []
         audience = call.target_entity_id or None
         for place in call.places:
             part = voice.part(place.space_id, place.part_id)
             if call.status == "waiting":
-                assert part is not None
-                part.status = "waiting"
+                assert isinstance(part, ToolCallPart)
+                part.status, part.question = "waiting", call.question
             else:
                 event = voice.about(place.space_id, settled_event(call, place), audience)
                 voice.fold([event])
@@ -143,19 +146,25 @@ class Calls:
             heard.append(voice.changed(place.space_id, place.part_id, call.id))
         return [], heard
 
-    def _show_result(
+    def _show_whole(
         self, voice: Voice, call: Call, spec: ToolSpec
     ) -> tuple[list[Change], list[Announcement]]:
-        """Nothing was seen of this call until now."""
+        """Nothing was seen of this call until now: its result, or a question that nobody expected."""
         changes: list[Change] = []
         heard: list[Announcement] = []
         audience = call.target_entity_id or None
+        if call.question is not UNSET and not call.space_ids and call.active_space_id is not UNSET:
+            call.space_ids = [call.active_space_id]
+        if not call.space_ids and call.status == "waiting":
+            call.status, call.error = "error", "it asked a question, and there is no space where to ask it"
         for space_id in call.space_ids:
             joined, news = voice.joins(space_id)
             place, opened, is_new = voice.show_whole(space_id, self._whole_part(call, spec))
             call.places = [*call.places, place]
             changes += [*joined, *opened]
-            heard += [*news, voice.about(space_id, settled_event(call, place), audience)]
+            heard += news
+            if call.status in SETTLED:
+                heard.append(voice.about(space_id, settled_event(call, place), audience))
             change = voice.changed(space_id, place.part_id, call.id)
             change.opens = is_new
             heard.append(change)
@@ -168,10 +177,11 @@ class Calls:
             tool_call_id=call.id,
             tool_name=call.tool_name,
             run_id=call.run_id,
-            status="complete" if call.status == "complete" else "error",
+            status=call.status,
             args=shown_args(call),
             result=shown_result(call),
-            error=UNSET if call.status == "complete" else shown_error(call),
+            error=shown_error(call) if call.status == "error" else UNSET,
+            question=call.question,
             custom_ui=component or UNSET,
             target_entity_id=call.target_entity_id,
         )
@@ -184,7 +194,8 @@ def apply_outcome(call: Call, outcome: Outcome) -> None:
         case Failed():
             call.status, call.error = "error", outcome.error
         case Waiting():
-            call.status, call.waits_for = "waiting", outcome.on
+            call.status, call.waits_for, call.question = "waiting", outcome.on, outcome.question
+            call.continuation = {"state": outcome.state} if outcome.state is not UNSET else UNSET
 
 
 def blocks(call: Call) -> bool:

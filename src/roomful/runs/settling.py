@@ -14,26 +14,38 @@ from roomful.domain.ports import Clock, Ids, Store
 from roomful.domain.runs import SETTLED, Call, Lease, Run, Trigger
 from roomful.domain.shape import UNSET, Json
 from roomful.routing.redact import settled_event, shown_args, shown_error, shown_result, whole_event
+from roomful.runs.results import Results
 from roomful.runs.worker import Worker
 from roomful.spaces.announcer import Announcer
 from roomful.spaces.voice import run_event
 
 
 class Settling:
-    def __init__(self, *, store: Store, worker: Worker, announcer: Announcer, clock: Clock, ids: Ids) -> None:
+    def __init__(
+        self,
+        *,
+        store: Store,
+        worker: Worker,
+        announcer: Announcer,
+        results: Results,
+        clock: Clock,
+        ids: Ids,
+    ) -> None:
         self._store = store
         self._worker = worker
+        self._results = results
         self._announcer = announcer
         self._clock = clock
         self._ids = ids
 
     async def settle(self, run: Run, call: Call, more: Sequence[Change] = ()) -> None:
         """Stores the call as it is now, if it still waited until now. Raises Conflict if it did not."""
+        kept = self._results.shrink(run.agent_id, call)
         messages = await self._messages(run, call)
         for message in messages:
             message.parts = [_settled(part, call) for part in message.parts]
         woken, lease = self._follow_up(run, call) if _came_late(call) else (None, None)
-        changes: list[Change] = [ExpectCall(call.id), SaveCalls((call,)), *more]
+        changes: list[Change] = [ExpectCall(call.id), SaveCalls((call,)), *kept, *more]
         changes += [SaveMessage(message) for message in messages]
         if woken is not None:
             changes.append(AddRun(run=msgspec.structs.replace(woken), lease=lease))
@@ -155,6 +167,7 @@ def _settled(part: Part, call: Call) -> Part:
         result=shown_result(call),
         error=shown_error(call) if call.status == "error" else UNSET,
         answers=call.answers,
+        question=call.question,
         answered_by=call.answered_by,
         answered_at=call.answered_at,
     )

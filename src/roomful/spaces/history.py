@@ -1,5 +1,7 @@
 """What a space holds, as of a position in its stream: the fold of every event up to it, no more, no less."""
 
+from collections.abc import Sequence
+
 import msgspec
 
 from roomful.domain.events import Position
@@ -7,10 +9,10 @@ from roomful.domain.fold import SpaceView
 from roomful.domain.messages import Message, as_seen_by, is_private
 from roomful.domain.ports import Store, StoredMessage
 from roomful.domain.runs import ACTIVE, Run
-from roomful.domain.shape import Json, Noun, encode_json
+from roomful.domain.shape import UNSET, Noun, encode_json
 from roomful.domain.spaces import Member
 from roomful.spaces.announcer import Announcer
-from roomful.spaces.voice import run_event
+from roomful.spaces.voice import run_event, trigger_seen
 
 PAGE = 50
 _decode = msgspec.json.Decoder(Message).decode
@@ -25,7 +27,7 @@ class Page(Noun):
 class Snapshot(Noun):
     messages: list[msgspec.Raw]
     members: list[Member]
-    runs: list[Json]
+    runs: list[Run]
     has_more: bool = False
 
 
@@ -62,7 +64,7 @@ class History:
         snapshot = Snapshot(
             messages=page.messages,
             members=await self._store.members(space_id),
-            runs=[run_in_space(run, space_id) for run in await self._active(space_id)],
+            runs=[run_through(run, [space_id]) for run in await self._active(space_id)],
             has_more=page.has_more,
         )
         position = Position.parse(page.position)
@@ -83,11 +85,18 @@ class History:
         return position, seen
 
 
-def run_in_space(run: Run, space_id: str) -> Json:
-    """A run as a space may know it."""
-    event = run_event(run, space_id)
+def run_through(run: Run, through: Sequence[str]) -> Run:
+    """A run as those may know it who see it through these spaces."""
+    told = [run_event(run, space_id) for space_id in through]
+    pending = {call.tool_call_id: call for event in told for call in event.pending_tool_calls or ()}
     return msgspec.structs.replace(
-        run, pending_tool_calls=event.pending_tool_calls or [], error=event.error, usage=msgspec.UNSET
+        run,
+        trigger=trigger_seen(run, through),
+        active_space_id=run.active_space_id if run.active_space_id in through else UNSET,
+        pending_tool_calls=list(pending.values()),
+        error=told[0].error,
+        usage=UNSET,
+        shown_in=[space_id for space_id in run.shown_in if space_id in through],
     )
 
 

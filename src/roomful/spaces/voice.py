@@ -35,7 +35,7 @@ from roomful.domain.messages import (
     part_for_one,
 )
 from roomful.domain.ports import Clock, Ids, Store
-from roomful.domain.runs import Lease, PendingCall, Place, Run, RunError, RunStatus
+from roomful.domain.runs import Lease, PendingCall, Place, Run, RunError, RunStatus, Trigger
 from roomful.domain.shape import UNSET, Unset
 from roomful.spaces.announcer import Announcer, copy_of
 
@@ -394,10 +394,18 @@ def run_event(run: Run, space_id: str) -> RunChanged:
         run_id=run.id,
         entity_id=run.agent_id,
         status=run.status,
-        trigger=run.trigger,
+        trigger=trigger_seen(run, (space_id,)) if space_id else run.trigger,
         pending_tool_calls=pending or UNSET,
         error=_in_general(run.error) if space_id else run.error,
     )
+
+
+def trigger_seen(run: Run, through: Sequence[str]) -> Trigger:
+    """What started the run, for those who were there; others learn only what kind of thing it was."""
+    trigger = run.trigger
+    if trigger.space_id is UNSET or trigger.space_id not in through:
+        return Trigger(type=trigger.type)
+    return msgspec.structs.replace(trigger, payload=UNSET)
 
 
 def _in_general(error: RunError | Unset) -> RunError | Unset:

@@ -89,7 +89,7 @@ class PostgresDatabase:
     def _execute(self, sql: str, params: Sequence[Any] = ()) -> psycopg.Cursor[Row]:
         cursor = self._connected()
         try:
-            return cursor.execute(self._translated(sql), params or None)
+            return cursor.execute(self._translated(sql), params or None, prepare=None if params else False)
         except _ERRORS as error:
             if cursor.connection.closed or getattr(error, "sqlstate", None) in _GOODBYE:
                 self._drop()

@@ -5,10 +5,10 @@ from collections.abc import Sequence
 import msgspec
 
 from roomful.domain.agents import Agent
-from roomful.domain.runs import Run, Trigger
+from roomful.domain.runs import Run
 from roomful.domain.shape import UNSET, Json, Noun, Unset
 from roomful.domain.spaces import Flow, MySpace, Role, Space, Wake
-from roomful.spaces.voice import run_event
+from roomful.spaces.history import run_through
 from roomful.tools.sealing import open_secrets, seal_secrets
 
 MASK = "***"
@@ -62,20 +62,4 @@ def agent_of_others(agent: Agent) -> AgentSeen:
 
 def run_seen(run: Run, through: Sequence[str] | None) -> Run:
     """A run as redacted as the spaces are through which it is seen; None: whole."""
-    if through is None:
-        return run
-    told = [run_event(run, space_id) for space_id in through]
-    pending = {call.tool_call_id: call for event in told for call in event.pending_tool_calls or ()}
-    trigger = run.trigger
-    if trigger.space_id not in through:
-        trigger = Trigger(type=trigger.type)
-    active = run.active_space_id if run.active_space_id in through else UNSET
-    return msgspec.structs.replace(
-        run,
-        trigger=trigger,
-        active_space_id=active,
-        pending_tool_calls=list(pending.values()),
-        error=told[0].error,
-        usage=UNSET,
-        shown_in=[space_id for space_id in run.shown_in if space_id in through],
-    )
+    return run if through is None else run_through(run, through)
