@@ -124,7 +124,7 @@ def test_a_servers_question_becomes_a_card_and_its_answer_goes_back(
                 house.kill()
             house.start()
             with ada.listen("trip") as listener:
-                given = {name: 2 for name in request["schema"]["properties"]}
+                given = dict.fromkeys(request["schema"]["properties"], 2)
                 result = {key: {"action": "accept", "content": given}}
                 answer = {"toolCallId": card["toolCallId"], "result": result}
                 ada.post(f"/api/runs/{run_id}/tool-results", answer)

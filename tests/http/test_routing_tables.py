@@ -251,6 +251,9 @@ def test_a_form_in_another_space_asks_the_members_of_that_space(house: Roomful, 
 
         heard[play.a].wait_for("run.completed")
         bob_hears.wait_for("run.completed")
+        others = [event.data for event in bob_hears.events if event.name.startswith("run.")]
+        assert play.a not in {event.get("trigger", {}).get("spaceId") for event in others}
+        assert {event["trigger"]["type"] for event in others} == {"message"}
         assert json.loads(play.told()) == {"approved": False}
         assert of_calls(play.so_far(heard[play.a], play.a)) == []
         assert play.so_far(heard[play.c], play.c) == []

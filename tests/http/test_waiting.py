@@ -127,8 +127,8 @@ class Receiver:
                 self.end_headers()
                 self.wfile.write(answer)
 
-            def log_message(self, *args: object) -> None:
-                pass
+            def log_request(self, *_: object, **__: object) -> None:
+                """Quiet."""
 
         self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self.port = self.server.server_address[1]

@@ -42,6 +42,9 @@ class Roomful:
         }
         self._process: subprocess.Popen[bytes] | None = None
         self.log = folder / "log.txt"
+        self.client = httpx.Client(
+            timeout=PATIENCE, verify=False, limits=httpx.Limits(max_keepalive_connections=0)
+        )
         self.admin = Caller(self, ADMIN_KEY)
 
     @property
@@ -61,7 +64,7 @@ class Roomful:
             if self._process.poll() is not None:
                 raise AssertionError(f"roomful ended at once:\n{self.log.read_text()}")
             with contextlib.suppress(httpx.TransportError):
-                if httpx.get(f"{self.url}/readyz").status_code == 200:
+                if self.client.get(f"{self.url}/readyz").status_code == 200:
                     return self
             time.sleep(0.02)
         raise AssertionError(f"roomful did not answer:\n{self.log.read_text()}")
@@ -87,6 +90,7 @@ class Roomful:
         return self.start()
 
     def __exit__(self, *_: object) -> None:
+        self.client.close()
         if self._process is not None and self._process.poll() is None:
             self._process.terminate()
             try:
@@ -134,7 +138,7 @@ class Caller:
         if body is not None:
             more["content"] = body if isinstance(body, bytes) else json.dumps(body).encode()
             headers.setdefault("content-type", "application/json")
-        return httpx.request(method, self.house.url + path, headers=headers, timeout=PATIENCE, **more)
+        return self.house.client.request(method, self.house.url + path, headers=headers, **more)
 
     def call(self, method: str, path: str, body: Any = None, *, expect: int = 200, **more: Any) -> Any:
         answer = self.request(method, path, body, **more)
@@ -202,7 +206,7 @@ class Listener:
         headers = {"authorization": f"Bearer {caller.token}", "accept": "text/event-stream"}
         if last is not None:
             headers["last-event-id"] = last
-        self._client = httpx.Client(timeout=httpx.Timeout(PATIENCE))
+        self._client = httpx.Client(timeout=httpx.Timeout(PATIENCE), verify=False)
         self._request = self._client.build_request(
             "GET", caller.house.url + path, headers=headers, params=dict(params or {})
         )

@@ -14,6 +14,8 @@ from roomful.spaces.history import History
 
 Operation = Callable[[CallContext], Awaitable[Outcome]]
 READ_LIMIT = 100
+READ_CHARACTERS = 8000
+"""Of each tool call's input and output, when an agent reads a space."""
 PIECE_LIMIT = 10_000
 """Characters of a text. Even if every one has to be escaped, a piece is no longer too large to be told."""
 
@@ -71,7 +73,10 @@ class BuiltinExecutor:
         skipped = max(0, min(int(offset or 0), 10_000))
         messages = await self._history.recent(space_id, context.agent_id, min(count + skipped, 200))
         chosen = messages[: len(messages) - skipped][-count:] if skipped else messages[-count:]
-        told = [{"id": m.id, "from": m.entity_id, "at": m.created_at, "text": in_words(m)} for m in chosen]
+        told = [
+            {"id": m.id, "from": m.entity_id, "at": m.created_at, "text": in_words(m, READ_CHARACTERS)}
+            for m in chosen
+        ]
         return Done({"spaceId": space_id, "messages": told})
 
     async def _my_runs(self, context: CallContext) -> Outcome:

@@ -26,8 +26,7 @@ class Scene(msgspec.Struct, frozen=True):
 
 
 async def look_around(store: Store, agent_id: str) -> Scene:
-    mine = await store.my_spaces(agent_id)
-    writable = [my.space for my in mine if my.role != "reader"]
+    writable = [space for space, role in await store.spaces_of(agent_id) if role != "reader"]
     members = {space.id: await store.members(space.id) for space in writable}
     return Scene(spaces=tuple(writable), members=members)
 
@@ -73,33 +72,33 @@ async def _recently(history: History, run: Run, space_id: str, scene: Scene) -> 
     ]
 
 
-def in_words(message: Message) -> str:
-    """A message as one reads it aloud: its texts, and its tool calls in short."""
+def in_words(message: Message, limit: int = PREVIEW) -> str:
+    """A message as one reads it aloud: its texts, and its tool calls, each value up to a limit."""
     said: list[str] = []
     for part in message.parts:
         match part:
             case TextPart():
                 said.append(part.text)
             case ToolCallPart():
-                said.append(_call_in_words(part))
+                said.append(_call_in_words(part, limit))
             case ReasoningPart():
                 pass
     said += [f"[attachment {blob_id}]" for blob_id in message.attachments]
     return " ".join(said)
 
 
-def _call_in_words(part: ToolCallPart) -> str:
+def _call_in_words(part: ToolCallPart, limit: int) -> str:
     shown = f"[{part.tool_name}"
     if part.args is not UNSET:
-        shown += f" {_short(encode_json(part.args))}"
+        shown += f" {_short(encode_json(part.args), limit)}"
     if part.result is not UNSET and part.result is not None:
-        shown += f" → {_short(encode_json(part.result))}"
+        shown += f" → {_short(encode_json(part.result), limit)}"
     return f"{shown} ({part.status})]"
 
 
-def _short(data: bytes) -> str:
-    text = data[: PREVIEW + 1].decode(errors="ignore")
-    return text if len(data) <= PREVIEW else text[:PREVIEW] + "…"
+def _short(data: bytes, limit: int) -> str:
+    text = data[: 4 * limit + 4].decode(errors="ignore")
+    return text if len(text) <= limit else text[:limit] + "…"
 
 
 def trigger_in_words(run: Run, message: Message | None) -> str:

@@ -128,8 +128,6 @@ class Calls:
         if spec.shape_is_text:
             return [], []
         asks = call.status == "waiting" and call.question is not UNSET
-        if asks:
-            call.visibility = Visibility.FULL
         if not call.places and (asks or (call.visibility is Visibility.RESULT and call.status != "waiting")):
             return self._show_whole(voice, call, spec)
         heard: list[Announcement] = []

@@ -6,7 +6,7 @@ import msgspec
 
 from roomful.domain.events import Position
 from roomful.domain.fold import SpaceView
-from roomful.domain.messages import Message, as_seen_by, is_private
+from roomful.domain.messages import Message, as_seen_by
 from roomful.domain.ports import Store, StoredMessage
 from roomful.domain.runs import ACTIVE, Run
 from roomful.domain.shape import UNSET, Noun, encode_json
@@ -55,7 +55,8 @@ class History:
             query=query,
             at=lambda: self._as_of_now(space_id, viewer),
         )
-        messages = [growing.get(row.id) or _raw(row, viewer) for row in rows]
+        seen = [growing[row.id] if row.id in growing else _raw(row, viewer) for row in rows]
+        messages = [message for message in seen if message is not None]
         return Page(messages=messages, position=str(position), has_more=more)
 
     async def snapshot(self, space_id: str, viewer: str | None) -> tuple[Snapshot, Position]:
@@ -79,10 +80,9 @@ class History:
     async def _active(self, space_id: str) -> list[Run]:
         return await self._store.runs(space_id=space_id, statuses=ACTIVE)
 
-    def _as_of_now(self, space_id: str, viewer: str | None) -> tuple[Position, dict[str, msgspec.Raw]]:
+    def _as_of_now(self, space_id: str, viewer: str | None) -> tuple[Position, dict[str, msgspec.Raw | None]]:
         position, growing = self._announcer.growing(space_id)
-        seen = {id: msgspec.Raw(encode_json(as_seen_by(message, viewer))) for id, message in growing.items()}
-        return position, seen
+        return position, {id: _seen(message, viewer) for id, message in growing.items()}
 
 
 def run_through(run: Run, through: Sequence[str]) -> Run:
@@ -100,12 +100,14 @@ def run_through(run: Run, through: Sequence[str]) -> Run:
     )
 
 
-def _raw(row: StoredMessage, viewer: str | None) -> msgspec.Raw:
-    if not row.is_private:
-        return msgspec.Raw(row.body)
-    message = _decode(row.body)
-    assert is_private(message)
-    return msgspec.Raw(encode_json(as_seen_by(message, viewer)))
+def _raw(row: StoredMessage, viewer: str | None) -> msgspec.Raw | None:
+    return _seen(_decode(row.body), viewer) if row.is_private else msgspec.Raw(row.body)
+
+
+def _seen(message: Message, viewer: str | None) -> msgspec.Raw | None:
+    """The message for this viewer; None when all of it is meant for somebody else."""
+    seen = as_seen_by(message, viewer)
+    return msgspec.Raw(encode_json(seen)) if seen.parts or not message.parts else None
 
 
 def view_of(snapshot: Snapshot) -> SpaceView:

@@ -300,7 +300,8 @@ class Voice:
 
     def _whole(self, message: Message) -> list[Announcement]:
         """The message for everybody, and to each member for whom it has parts of their own, those."""
-        heard = [self._about_message(as_seen_by(message, None))]
+        public = as_seen_by(message, None)
+        heard = [self._about_message(public)] if public.parts or not message.parts else []
         for entity_id in {one for part in message.parts if (one := part_for_one(part))}:
             own = [part for part in message.parts if part_for_one(part) == entity_id]
             heard.append(self._about_message(msgspec.structs.replace(message, parts=own), entity_id))

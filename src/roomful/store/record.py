@@ -96,6 +96,9 @@ class Record:
     async def all_spaces(self) -> list[Space]:
         return await spaces.all_spaces(self._reader)
 
+    async def spaces_of(self, entity_id: str) -> list[tuple[Space, Role]]:
+        return await spaces.spaces_of(self._reader, entity_id)
+
     async def my_spaces(self, entity_id: str) -> list[MySpace]:
         return await spaces.my_spaces(self._reader, entity_id)
 

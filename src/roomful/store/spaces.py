@@ -24,6 +24,9 @@ UPDATE members SET read_seq = (
 _MEMBERS = """
 SELECT e.id, e.name, e.kind, m.role FROM members m JOIN entities e ON e.id = m.entity_id
 WHERE m.space_id = ? ORDER BY m.joined_at, e.id"""
+_SPACES_OF = """
+SELECT s.body, m.role FROM members m JOIN spaces s ON s.id = m.space_id
+WHERE m.entity_id = ? ORDER BY s.created_at, s.id"""
 _MY_SPACES = """
 SELECT s.body, m.role, s.last_seq, (
   SELECT count(*) FROM (
@@ -97,6 +100,11 @@ async def space(reader: Reader, space_id: str) -> Space | None:
 async def all_spaces(reader: Reader) -> list[Space]:
     rows = await reader.rows("SELECT body FROM spaces ORDER BY created_at, id")
     return [_decode_space(body) for (body,) in rows]
+
+
+async def spaces_of(reader: Reader, entity_id: str) -> list[tuple[Space, Role]]:
+    rows = await reader.rows(_SPACES_OF, (entity_id,))
+    return [(_decode_space(body), role) for body, role in rows]
 
 
 async def my_spaces(reader: Reader, entity_id: str) -> list[MySpace]:
