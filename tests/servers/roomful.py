@@ -20,10 +20,23 @@ ADMIN_KEY = "test-admin-key"
 PATIENCE = 30.0
 
 
+def _ports() -> Iterator[int]:
+    """Below those that the system gives to clients, and others for each test process: no two servers meet."""
+    worker = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
+    first = 12_000 + 2_000 * (worker % 8)
+    while True:
+        yield from range(first, first + 2_000)
+
+
+_next_port = _ports()
+
+
 def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+    for port in _next_port:
+        with socket.socket() as probe, contextlib.suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return port
+    raise AssertionError("no port is free")
 
 
 class Roomful:
@@ -64,7 +77,7 @@ class Roomful:
             if self._process.poll() is not None:
                 raise AssertionError(f"roomful ended at once:\n{self.log.read_text()}")
             with contextlib.suppress(httpx.TransportError):
-                if self.client.get(f"{self.url}/readyz").status_code == 200:
+                if self.client.get(f"{self.url}/readyz").status_code == 200 and self._process.poll() is None:
                     return self
             time.sleep(0.02)
         raise AssertionError(f"roomful did not answer:\n{self.log.read_text()}")
