@@ -434,7 +434,6 @@ UNMET: frozenset[str] = frozenset(
         "B-09",
         "B-10",
         "T-06",
-        "T-09",
         "T-12",
         "T-13",
         "R-01",

@@ -138,7 +138,7 @@ async def _make_token(settings: Settings, entity_id: str) -> str:
     from roomful.store import open_store
 
     clock = SystemClock()
-    store = await open_store(settings.database, clock)
+    store = await open_store(settings.database, clock, exclusive=False)
     try:
         if await store.entity(entity_id) is None:
             raise NotFound(f"there is no entity {entity_id!r}: make it with POST /api/entities")

@@ -17,6 +17,7 @@ SPACE_ROUTES = [
     ("GET", "/api/spaces/private/members", None),
     ("POST", "/api/spaces/private/members", {"entityId": "eve"}),
     ("DELETE", "/api/spaces/private/members/ada", None),
+    ("POST", "/api/spaces/private/invites", {}),
     ("POST", "/api/spaces/private/messages", {"text": "hi"}),
     ("GET", "/api/spaces/private/messages", None),
     ("GET", "/api/spaces/private/stream", None),

@@ -10,6 +10,7 @@ from typing import Any
 import httpx
 import pytest
 
+from tests.requirements import requirement
 from tests.servers.fake_openai import Answer, FakeOpenAI, call, text
 from tests.servers.roomful import Caller, Roomful, openai
 
@@ -166,6 +167,7 @@ def _webhook_world(house: Roomful, model: FakeOpenAI, receiver: Receiver) -> Cal
     return ada
 
 
+@requirement("T-09")
 @pytest.mark.parametrize("late", [False, True])
 def test_a_webhook_answers_at_once_or_calls_back_once(tmp_path: Any, model: FakeOpenAI, late: bool) -> None:
     with _receiver(202 if late else 200, {} if late else {"done": 7}) as receiver:

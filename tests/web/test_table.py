@@ -31,6 +31,7 @@ BODIES: dict[str, Any] = {
     "NewSpace": {"name": "S"},
     "SpaceChanges": {},
     "NewMember": {"entityId": "eve"},
+    "NewInvite": {},
     "ToolResult": {"toolCallId": "c", "result": 1},
     "dict": {"name": "A"},
     "NewEntity": {"name": "E"},

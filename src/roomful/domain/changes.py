@@ -6,6 +6,7 @@ from roomful.domain.agents import Agent
 from roomful.domain.blobs import Blob
 from roomful.domain.entities import Entity, Token
 from roomful.domain.grants import Grant
+from roomful.domain.invites import Invite
 from roomful.domain.messages import Message
 from roomful.domain.runs import Call, Lease, Run, Step
 from roomful.domain.shape import Frozen
@@ -181,6 +182,20 @@ class RemoveGrant(Frozen):
     grant_id: str
 
 
+class AddInvite(Frozen):
+    """NotFound when there is no such space."""
+
+    invite: Invite
+
+
+class UseInvite(Frozen):
+    """Makes the entity a member and answers with Joined. One invitation has one winner. NotFound when it was
+    used, has expired, or its maker owns the space no more; Conflict, and it stays good, for a member."""
+
+    digest: bytes
+    entity_id: str
+
+
 class AddBlob(Frozen):
     """NotFound when there is no such owner."""
 
@@ -242,4 +257,6 @@ Change: TypeAlias = (
     | ShowBlob
     | AddGrant
     | RemoveGrant
+    | AddInvite
+    | UseInvite
 )

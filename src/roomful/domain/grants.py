@@ -1,6 +1,7 @@
 """A remembered approval: this agent may use this tool here without asking again."""
 
 import hashlib
+from collections.abc import Sequence
 
 from roomful.domain.shape import UNSET, Json, Noun, Unset, encode_json
 
@@ -15,12 +16,28 @@ class Grant(Noun):
     args_hash: str | Unset = UNSET
     """Set when only these very arguments are granted."""
 
-    def covers(self, tool_name: str, space_id: str, args_hash: str) -> bool:
-        return (
-            self.tool_name == tool_name
-            and self.space_id == space_id
-            and (self.args_hash is UNSET or self.args_hash == args_hash)
-        )
+
+class Granted:
+    """What an agent was granted, by tool."""
+
+    def __init__(self, grants: Sequence[Grant] = ()) -> None:
+        self._by_tool: dict[str, list[Grant]] = {}
+        for grant in grants:
+            self._by_tool.setdefault(grant.tool_name, []).append(grant)
+
+    def whatever(self, tool_name: str) -> bool:
+        """Whether some space granted the tool with any arguments."""
+        return any(grant.args_hash is UNSET for grant in self._by_tool.get(tool_name, ()))
+
+    def covers(self, tool_name: str, space_ids: Sequence[str], args: Json) -> bool:
+        """Whether every one of these spaces granted this very call."""
+        digest = hash_of(tool_name, args)
+        granted = {
+            grant.space_id
+            for grant in self._by_tool.get(tool_name, ())
+            if grant.args_hash is UNSET or grant.args_hash == digest
+        }
+        return bool(space_ids) and granted.issuperset(space_ids)
 
 
 def hash_of(tool_name: str, args: Json) -> str:

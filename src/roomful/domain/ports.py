@@ -57,6 +57,13 @@ class KnownAnswer(msgspec.Struct, frozen=True):
     answer: bytes
 
 
+class Figures(msgspec.Struct, frozen=True):
+    """What a store did since it was opened, and what it has before it."""
+
+    messages_stored: int
+    commits_waiting: int
+
+
 class Store(Protocol):
     """The record.
 
@@ -142,6 +149,7 @@ class Store(Protocol):
         """Only if the key is not there yet."""
         ...
 
+    def figures(self) -> Figures: ...
     async def close(self) -> None: ...
 
 

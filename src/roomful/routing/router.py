@@ -11,7 +11,7 @@ from roomful.domain.agents import AgentSpec
 from roomful.domain.changes import SaveCalls
 from roomful.domain.deltas import CallOpened, CallPiece, ModelDelta, ReasoningPiece, TextPiece, UsageReport
 from roomful.domain.events import Announcement, SpaceEvent, TextDelta, TextEnded, TextStarted
-from roomful.domain.grants import Grant, hash_of
+from roomful.domain.grants import Granted
 from roomful.domain.messages import TextPart, ToolCallPart
 from roomful.domain.ports import Ids
 from roomful.domain.runs import Call, Usage
@@ -31,7 +31,7 @@ class Surroundings(msgspec.Struct, frozen=True):
 
     member_of: Collection[str]
     has_member: Callable[[str, str], bool]
-    grants: Sequence[Grant] = ()
+    granted: Granted
     """What people agreed to once and for all."""
 
 
@@ -58,7 +58,7 @@ class StepRouter:
         self._voice = voice
         self._around = around
         self._ids = ids
-        self._spares = list(spares)
+        self._begun = _calls_begun(spares)
         self._by_index: dict[int, Assembly] = {}
         self._stored: dict[int, Call] = {}
         self._thought: list[str] = []
@@ -115,7 +115,7 @@ class StepRouter:
                 active_space=self._voice.run.active_space_id or None,
                 has_member=self._around.has_member,
             )
-        granted = spec is not None and spec.approval is not None and self._is_granted(spec)
+        granted = spec is not None and spec.approval is not None and self._around.granted.whatever(spec.name)
         call_id = self._call_id(opened.name, spec)
         assembly = Assembly(call_id, opened, spec, finder, self._voice, is_granted=granted)
         if spec is None:
@@ -124,14 +124,8 @@ class StepRouter:
 
     def _call_id(self, name: str, spec: ToolSpec | None) -> str:
         """A new id, or that of a call that had begun before its step had to run again."""
-        for spare in self._spares:
-            if isinstance(spare, ToolCallPart) and spare.tool_name == name:
-                self._spares.remove(spare)
-                return spare.tool_call_id
-            if isinstance(spare, TextPart) and spare.tool_call_id and spec and spec.shape_is_text:
-                self._spares.remove(spare)
-                return spare.tool_call_id
-        return self._ids.new("call")
+        begun = self._begun.get(None if spec is not None and spec.shape_is_text else name)
+        return begun.pop(0) if begun else self._ids.new("call")
 
     def _piece(self, piece: CallPiece) -> None:
         assembly = self._by_index[piece.index]
@@ -142,7 +136,9 @@ class StepRouter:
     def _store(self, index: int, assembly: Assembly) -> None:
         """The call is whole, or will never be: it is kept with its id, and its spaces are told."""
         call = assembly.as_call(self._step, len(self._stored))
-        if call.waits_for == "approval" and self._covers(call):
+        if call.waits_for == "approval" and self._around.granted.covers(
+            call.tool_name, call.space_ids, call.args
+        ):
             call.status, call.waits_for = "ready", UNSET
         if call.status == "waiting" and not call.places:
             call.status, call.error = "error", _NOBODY
@@ -175,17 +171,6 @@ class StepRouter:
             log.warning("run %s: nobody sees %s, there is no active space", call.run_id, call.tool_name)
         if spec is not None and spec.route.enters and call.status != "error":
             self._enter(call.args.get(spec.route.enters))
-
-    def _is_granted(self, spec: ToolSpec) -> bool:
-        """Whatever the arguments: only then is it known before they are."""
-        return any(grant.tool_name == spec.name and grant.args_hash is UNSET for grant in self._around.grants)
-
-    def _covers(self, call: Call) -> bool:
-        digest = hash_of(call.tool_name, call.args)
-        return bool(call.space_ids) and all(
-            any(grant.covers(call.tool_name, space_id, digest) for grant in self._around.grants)
-            for space_id in call.space_ids
-        )
 
     def _set_deadline(self, call: Call, spec: ToolSpec | None) -> None:
         """A person's time, not a machine's."""
@@ -238,6 +223,16 @@ class _Speech(msgspec.Struct):
     part_id: str
     reasoning: bool
     length: int = 0
+
+
+def _calls_begun(spares: Sequence[ToolCallPart | TextPart]) -> dict[str | None, list[str]]:
+    """Ids of the calls that these parts show, by tool; those that show as text stand under None."""
+    begun: dict[str | None, list[str]] = {}
+    for spare in spares:
+        ids = begun.setdefault(spare.tool_name if isinstance(spare, ToolCallPart) else None, [])
+        if spare.tool_call_id and spare.tool_call_id not in ids:
+            ids.append(spare.tool_call_id)
+    return begun
 
 
 def _no_such_tool(name: str, tools: Mapping[str, ToolSpec]) -> str:

@@ -46,7 +46,7 @@ class Calls:
         if risky:
             for call in risky:
                 call.status = "running"
-            await voice.keep([*first, SaveCalls(tuple(_copies(risky)))])
+            await voice.kept([*first, SaveCalls(tuple(_copies(risky)))])
             first = []
         settled = await self._all(voice, todo, tools, first)
         done = {call.id: call for call in settled}
@@ -57,7 +57,7 @@ class Calls:
     ) -> list[Call]:
         if not todo:
             if first:
-                await voice.keep(first)
+                await voice.kept(first)
             return []
         ordered = any(spec.shape_is_text or spec.route.enters for spec in (tools[c.tool_name] for c in todo))
         quick = not any(self.has_effects(tools[call.tool_name]) for call in todo)
@@ -66,7 +66,7 @@ class Calls:
             await self.settle(voice, list(zip(todo, outcomes, strict=True)), tools, first)
             return list(todo)
         if first:
-            await voice.keep(first)
+            await voice.kept(first)
 
         async def one(call: Call) -> None:
             outcome = await self._one(voice, call, tools[call.tool_name])
@@ -108,7 +108,7 @@ class Calls:
             heard += told
         spaces = {place.space_id for call, _ in outcomes for place in call.places}
         saved = SaveCalls(tuple(_copies(call for call, _ in outcomes)))
-        await voice.keep([*changes, saved, *voice.saved(*spaces)], heard)
+        await voice.kept([*changes, saved, *voice.saved(*spaces)], heard)
         for call, _ in outcomes:
             if call.status != "waiting" and voice.is_followed:
                 voice.tell_run(whole_event(call))
@@ -122,7 +122,7 @@ class Calls:
                     part.status = call.status
                     heard.append(voice.changed(place.space_id, place.part_id, call.id))
         spaces = {announcement.space_id for announcement in heard}
-        await voice.keep([SaveCalls(tuple(_copies(calls))), *voice.saved(*spaces)], heard)
+        await voice.kept([SaveCalls(tuple(_copies(calls))), *voice.saved(*spaces)], heard)
 
     def _show(self, voice: Voice, call: Call, spec: ToolSpec) -> tuple[list[Change], list[Announcement]]:
         if spec.shape_is_text:

@@ -1,6 +1,6 @@
 """A person's message comes in: it is stored, the agents it wakes get their runs, all in one commit."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import msgspec
@@ -12,13 +12,13 @@ from roomful.domain.events import AgentActive, Announcement, MessageChanged
 from roomful.domain.messages import Message, TextPart
 from roomful.domain.ports import Clock, Ids, KnownAnswer, Store
 from roomful.domain.runs import Lease, Run, Trigger, TriggerType
-from roomful.domain.shape import Json, Noun, check_id, clean_text, encode_json
+from roomful.domain.shape import UNSET, Json, Noun, check_id, clean_text, encode_json
 from roomful.domain.spaces import Member
 from roomful.runs.worker import Worker
 from roomful.spaces.access import Access
 from roomful.spaces.announcer import Announcer
 from roomful.spaces.mentions import check_mentions, find_mentions, who_wakes
-from roomful.spaces.voice import run_event
+from roomful.spaces.run_news import run_event
 
 TEXT_LIMIT = 100_000
 MOST_ATTACHMENTS = 16
@@ -103,6 +103,47 @@ class Intake:
         await self._store.commit([added], lambda _: self._launch([run], [lease]))
         return run
 
+    async def retry(self, failed: Run, also: Callable[[Run], Sequence[Change]] = lambda _: ()) -> Run:
+        """What started a failed run starts a new one. `also` is stored with it."""
+        await self._check_retry(failed)
+        run_id, space_id = self._ids.new("run"), failed.trigger.space_id
+        lease = self._worker.reserve(run_id)
+        run = Run(
+            id=run_id,
+            agent_id=failed.agent_id,
+            status="queued" if lease is None else "running",
+            trigger=msgspec.structs.replace(failed.trigger),
+            root_run_id=run_id,
+            created_at=self._clock.iso(),
+            active_space_id=space_id,
+            shown_in=[space_id] if space_id else [],
+        )
+
+        def then(_: list[Any]) -> None:
+            if space_id:
+                self._announcer(_news_of([run], space_id))
+            self._launch([run], [lease])
+
+        stored = msgspec.structs.replace(run)
+        await self._store.commit([AddRun(run=stored, lease=lease), *also(stored)], then)
+        return stored
+
+    async def _check_retry(self, run: Run) -> None:
+        if run.status != "failed":
+            raise Conflict(f"this run is {run.status}: only a failed one can be retried")
+        if run.parent_call_id is not UNSET:
+            raise Conflict("another run called this one and was told that it failed: retry that one")
+        if await self._store.agent(run.agent_id) is None:
+            raise Conflict(f"the agent {run.agent_id!r} is no more")
+        space_id, message_id = run.trigger.space_id, run.trigger.message_id
+        if not space_id:
+            return
+        if await self._store.role(space_id, run.agent_id) is None:
+            raise Conflict(f"the agent {run.agent_id!r} is not in {space_id!r} any more")
+        message = await self._store.message(space_id, message_id) if message_id else None
+        if message_id and (message is None or message.deleted):
+            raise Conflict("the message that started this run was deleted")
+
     async def _store_all(
         self, principal: Principal, message: Message, runs: list[Run], key: str | None, digest: bytes
     ) -> Posted:
@@ -137,13 +178,7 @@ class Intake:
         space_id = message.space_id
         event = MessageChanged(space_id=space_id, message=msgspec.structs.replace(message))
         heard = [Announcement(event=event, space_id=space_id, message_id=message.id)]
-        for run in runs:
-            active = AgentActive(space_id=space_id, entity_id=run.agent_id, run_id=run.id)
-            heard += [
-                Announcement(event=about, space_id=space_id, run_id=run.id)
-                for about in (run_event(run, space_id), active)
-            ]
-        self._announcer(heard)
+        self._announcer(heard + _news_of(runs, space_id))
 
     def _launch(self, runs: Sequence[Run], leases: Sequence[Lease | None]) -> None:
         for run, lease in zip(runs, leases, strict=True):
@@ -216,6 +251,18 @@ class Intake:
             raise NotFound(f"the message that this key made is not in {space_id!r}")
         runs = [await self._store.run(run_id) for run_id in remembered.run_ids]
         return Posted(message=message, runs=[run for run in runs if run is not None], replayed=True)
+
+
+def _news_of(runs: Sequence[Run], space_id: str) -> list[Announcement]:
+    """That these runs began."""
+    heard: list[Announcement] = []
+    for run in runs:
+        active = AgentActive(space_id=space_id, entity_id=run.agent_id, run_id=run.id)
+        heard += [
+            Announcement(event=about, space_id=space_id, run_id=run.id)
+            for about in (run_event(run, space_id), active)
+        ]
+    return heard
 
 
 def _checked(text: str, attachments: Sequence[str]) -> str:

@@ -10,6 +10,7 @@ import msgspec
 from roomful.domain.agents import AgentSpec
 from roomful.domain.deltas import ModelFailed, ModelMessage, ModelRequest, SystemMessage, UserMessage
 from roomful.domain.errors import LeaseLost, RoomfulError, Unavailable
+from roomful.domain.grants import Granted
 from roomful.domain.messages import TextPart, ToolCallPart
 from roomful.domain.ports import Ids, Models, Store
 from roomful.domain.runs import SETTLED, Call, RunError, Step, Usage
@@ -160,7 +161,7 @@ class RunLoop:
         around = Surroundings(
             member_of=frozenset(space.id for space in scene.spaces),
             has_member=scene.has_member,
-            grants=await self._store.grants_of(agent.id) if asks else (),
+            granted=Granted(await self._store.grants_of(agent.id) if asks else ()),
         )
         model = self._models.find(agent.model)
         spares: list[ToolCallPart | TextPart] = voice.rewind()

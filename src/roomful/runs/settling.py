@@ -17,7 +17,7 @@ from roomful.routing.redact import settled_event, shown_args, shown_error, shown
 from roomful.runs.results import Results
 from roomful.runs.worker import Worker
 from roomful.spaces.announcer import Announcer
-from roomful.spaces.voice import run_event
+from roomful.spaces.run_news import run_event
 
 
 class Settling:

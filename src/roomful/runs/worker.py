@@ -95,6 +95,11 @@ class Worker:
         """The voice of a run that is driven here now."""
         return self._voices.get(run_id)
 
+    @property
+    def driving(self) -> int:
+        """How many runs are driven here now."""
+        return len(self._tasks)
+
     async def claim(self, run_id: str) -> bool:
         """Takes a run that nobody drives and goes on with it."""
         if self._is_draining or run_id in self._tasks:

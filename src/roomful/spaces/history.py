@@ -1,7 +1,5 @@
 """What a space holds, as of a position in its stream: the fold of every event up to it, no more, no less."""
 
-from collections.abc import Sequence
-
 import msgspec
 
 from roomful.domain.events import Position
@@ -9,10 +7,10 @@ from roomful.domain.fold import SpaceView
 from roomful.domain.messages import Message, as_seen_by
 from roomful.domain.ports import Store, StoredMessage
 from roomful.domain.runs import ACTIVE, Run
-from roomful.domain.shape import UNSET, Noun, encode_json
+from roomful.domain.shape import Noun, encode_json
 from roomful.domain.spaces import Member
 from roomful.spaces.announcer import Announcer
-from roomful.spaces.voice import run_event, trigger_seen
+from roomful.spaces.run_news import run_through
 
 PAGE = 50
 _decode = msgspec.json.Decoder(Message).decode
@@ -83,21 +81,6 @@ class History:
     def _as_of_now(self, space_id: str, viewer: str | None) -> tuple[Position, dict[str, msgspec.Raw | None]]:
         position, growing = self._announcer.growing(space_id)
         return position, {id: _seen(message, viewer) for id, message in growing.items()}
-
-
-def run_through(run: Run, through: Sequence[str]) -> Run:
-    """A run as those may know it who see it through these spaces."""
-    told = [run_event(run, space_id) for space_id in through]
-    pending = {call.tool_call_id: call for event in told for call in event.pending_tool_calls or ()}
-    return msgspec.structs.replace(
-        run,
-        trigger=trigger_seen(run, through),
-        active_space_id=run.active_space_id if run.active_space_id in through else UNSET,
-        pending_tool_calls=list(pending.values()),
-        error=told[0].error,
-        usage=UNSET,
-        shown_in=[space_id for space_id in run.shown_in if space_id in through],
-    )
 
 
 def _raw(row: StoredMessage, viewer: str | None) -> msgspec.Raw | None:

@@ -5,13 +5,12 @@ rest is heard at once and saved a moment later. Every write carries the run's le
 """
 
 import asyncio
-from collections import deque
-from collections.abc import Awaitable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 
-from roomful.domain.changes import AddMessage, Change, Guard, Release, SaveMessage, SaveRun, Unblock
+from roomful.domain.changes import AddMessage, Change, Release, SaveMessage, SaveRun, Unblock
 from roomful.domain.events import (
     AgentActive,
     AgentInactive,
@@ -19,7 +18,6 @@ from roomful.domain.events import (
     CallStarted,
     MessageChanged,
     PartReset,
-    RunChanged,
     SpaceEvent,
     TextStarted,
 )
@@ -35,18 +33,12 @@ from roomful.domain.messages import (
     part_for_one,
 )
 from roomful.domain.ports import Clock, Ids, Store
-from roomful.domain.runs import Lease, PendingCall, Place, Run, RunError, RunStatus, Trigger
-from roomful.domain.shape import UNSET, Unset
+from roomful.domain.runs import Lease, Place, Run, RunStatus
 from roomful.spaces.announcer import Announcer, copy_of
+from roomful.spaces.outbox import Outbox
+from roomful.spaces.run_news import run_event
 
 SAVE_SECONDS = 0.25
-GENERAL = {
-    "model_silent": "The agent's model did not answer in time.",
-    "model_failed": "The agent's model could not be reached.",
-    "limit": "The agent stopped at one of its limits.",
-    "internal": "Something went wrong inside the gateway.",
-}
-"""What a space is told of a failure; the details are on the run's own stream."""
 
 
 class Voice:
@@ -62,9 +54,7 @@ class Voice:
         self._said: dict[str, SpaceView] = {}
         self._open: dict[str, str] = {}
         self._seqs: dict[str, int] = {}
-        self._unheard: deque[list[Announcement]] = deque()
-        self._commits: set[asyncio.Future[Any]] = set()
-        self._failure: BaseException | None = None
+        self._out = Outbox(lease, store, self._release, self._learn)
         self._spares: dict[tuple[str, str | None], str] = {}
         self._unsaved: set[str] = set()
         self._saving: asyncio.TimerHandle | None = None
@@ -153,10 +143,7 @@ class Voice:
 
     def _utter(self, announcement: Announcement) -> None:
         self._fold(announcement)
-        if self._unheard:
-            self._unheard[-1].append(announcement)
-        else:
-            self._release([announcement])
+        self._out.say(announcement)
         self._save_soon(announcement.space_id)
 
     def tell_run(self, event: SpaceEvent) -> None:
@@ -226,21 +213,13 @@ class Voice:
         for announcement in heard:
             self._fold(announcement)
 
-    def keep(self, changes: Sequence[Change], heard: Sequence[Announcement] = ()) -> Awaitable[None]:
-        """Commits, then lets everybody hear. What is heard was folded before the messages were saved."""
-        behind: list[Announcement] = []
-        self._unheard.append(behind)
-        guarded: list[Change] = [Guard(self.lease), *changes]
+    def keep(self, changes: Sequence[Change], heard: Sequence[Announcement] = ()) -> None:
+        """Stores, then lets everybody hear. What is heard was folded before the messages were saved."""
+        self._out.keep(changes, heard)
 
-        def then(results: list[Any]) -> None:
-            self._learn(guarded, results)
-            self._unheard.remove(behind)
-            self._release([*heard, *behind])
-
-        commit = asyncio.ensure_future(self._store.commit(guarded, then))
-        self._commits.add(commit)
-        commit.add_done_callback(self._committed)
-        return self._await(commit)
+    async def kept(self, changes: Sequence[Change], heard: Sequence[Announcement] = ()) -> None:
+        """The same, and returns when it is done."""
+        await self._out.kept(changes, heard)
 
     def saved(self, *space_ids: str) -> list[Change]:
         """The changes that store the run's messages in these spaces as they stand now."""
@@ -259,10 +238,7 @@ class Voice:
 
     async def settled(self) -> None:
         """Returns when everything handed to `keep` is stored and heard; raises what went wrong."""
-        while self._commits:
-            await asyncio.wait(self._commits)
-        if self._failure is not None:
-            raise self._failure
+        await self._out.settled()
 
     # How it ends.
 
@@ -283,7 +259,7 @@ class Voice:
         if not self.run.shown_in:
             heard.append(self.about("", run_event(self.run, "")))
         self._stop_saving()
-        await self.keep([*changes, *saves, SaveRun(msgspec.structs.replace(self.run))], heard)
+        await self.kept([*changes, *saves, SaveRun(msgspec.structs.replace(self.run))], heard)
 
     async def park(self, status: RunStatus) -> None:
         """The run waits. Everything is in its rows and nothing stays in memory. If what it waits for has
@@ -294,7 +270,7 @@ class Voice:
             told = [self.about("", run_event(self.run, ""))]
         self._stop_saving()
         parked: list[Change] = [SaveRun(msgspec.structs.replace(self.run)), Release(self.run.id)]
-        await self.keep([*self.saved(*self._open), *parked, Unblock(self.run.id)], told)
+        await self.kept([*self.saved(*self._open), *parked, Unblock(self.run.id)], told)
         for space_id, message_id in self._open.items():
             self._announcer.forget(space_id, message_id)
 
@@ -341,29 +317,21 @@ class Voice:
         assert message is not None
         return copy_of(message)
 
-    def _learn(self, changes: list[Change], results: list[Any]) -> None:
+    def _learn(self, changes: Sequence[Change], results: list[Any]) -> None:
         for change, result in zip(changes, results, strict=True):
             if isinstance(change, AddMessage):
                 self._seqs[change.message.id] = result
                 if (message := self._view(change.message.space_id).message(change.message.id)) is not None:
                     message.seq = result
 
-    def _release(self, announcements: list[Announcement]) -> None:
+    def _release(self, announcements: Sequence[Announcement]) -> None:
         for announcement in announcements:
             event = announcement.event
             if isinstance(event, TextStarted | CallStarted):
                 event.seq = self._seqs.get(event.message_id, event.seq)
             elif isinstance(event, MessageChanged):
                 event.message.seq = self._seqs.get(event.message.id, event.message.seq)
-        self._announcer(announcements)
-
-    def _committed(self, commit: "asyncio.Future[Any]") -> None:
-        self._commits.discard(commit)
-        if not commit.cancelled() and (error := commit.exception()) is not None:
-            self._failure = self._failure or error
-
-    async def _await(self, commit: "asyncio.Future[Any]") -> None:
-        await asyncio.shield(commit)
+        self._announcer(list(announcements))
 
     def _save_soon(self, space_id: str) -> None:
         self._unsaved.add(space_id)
@@ -372,48 +340,11 @@ class Voice:
 
     def _save(self) -> None:
         self._saving = None
-        changes: list[Change] = [Guard(self.lease), *self.saved(*self._unsaved)]
+        self._out.save(self.saved(*self._unsaved))
         self._unsaved.clear()
-        commit = asyncio.ensure_future(self._store.commit(changes))
-        self._commits.add(commit)
-        commit.add_done_callback(self._committed)
 
     def _stop_saving(self) -> None:
         if self._saving is not None:
             self._saving.cancel()
             self._saving = None
         self._unsaved.clear()
-
-
-def run_event(run: Run, space_id: str) -> RunChanged:
-    """The run's state as this space may know it: only the calls shown here, an error only in general."""
-    pending = [
-        _redacted(call) for call in run.pending_tool_calls if space_id in call.space_ids or not space_id
-    ]
-    return RunChanged(
-        space_id=space_id,
-        run_id=run.id,
-        entity_id=run.agent_id,
-        status=run.status,
-        trigger=trigger_seen(run, (space_id,)) if space_id else run.trigger,
-        pending_tool_calls=pending or UNSET,
-        error=_in_general(run.error) if space_id else run.error,
-    )
-
-
-def trigger_seen(run: Run, through: Sequence[str]) -> Trigger:
-    """What started the run, for those who were there; others learn only what kind of thing it was."""
-    trigger = run.trigger
-    if trigger.space_id is UNSET or trigger.space_id not in through:
-        return Trigger(type=trigger.type)
-    return msgspec.structs.replace(trigger, payload=UNSET)
-
-
-def _in_general(error: RunError | Unset) -> RunError | Unset:
-    if error is UNSET:
-        return UNSET
-    return RunError(code=error.code, message=GENERAL.get(error.code, "The agent could not finish."))
-
-
-def _redacted(call: PendingCall) -> PendingCall:
-    return PendingCall(tool_call_id=call.tool_call_id, tool_name=call.tool_name, args=call.args)

@@ -5,20 +5,22 @@ import uuid
 
 from roomful.domain.ports import Clock, Store
 from roomful.store.database import CannotOpen, Engine
-from roomful.store.migrating import migrate_database
+from roomful.store.migrating import check_schema, migrate_database
 from roomful.store.record import Record
 
 __all__ = ["CannotOpen", "migrate", "open_store"]
 
 
-async def open_store(url: str, clock: Clock, *, patience: float = 2.0) -> Store:
+async def open_store(url: str, clock: Clock, *, patience: float = 2.0, exclusive: bool = True) -> Store:
     """`sqlite:///roomful.db`, `sqlite:////folder/roomful.db`, `sqlite://:memory:` (gone when closed), or
     `postgresql://…`, where `?schema=` keeps deployments apart. Brings the schema up to date.
 
     `patience`: how many seconds a write waits for a lock before it is refused.
+    `exclusive=False`: for a small write beside a running server, which may hold the SQLite file: then the
+    schema is left as it is, and has to be this version's.
     Errors: CannotOpen, when trying again will not help; Unavailable.
     """
-    engine = await asyncio.to_thread(_open, url, patience)
+    engine = await asyncio.to_thread(_open, url, patience, exclusive)
     record = Record(engine, clock, name=uuid.uuid4().hex)
     await record.tidy()
     return record
@@ -33,21 +35,24 @@ def migrate(url: str) -> list[int]:
         engine.close()
 
 
-def _open(url: str, patience: float) -> Engine:
-    engine = _engine(url, patience)
+def _open(url: str, patience: float, exclusive: bool) -> Engine:
+    engine = _engine(url, patience, exclusive)
     try:
-        migrate_database(engine.writing)
+        if engine.is_guest:
+            check_schema(engine.writing)
+        else:
+            migrate_database(engine.writing)
     except BaseException:
         engine.close()
         raise
     return engine
 
 
-def _engine(url: str, patience: float) -> Engine:
+def _engine(url: str, patience: float, exclusive: bool = True) -> Engine:
     if url.startswith("sqlite://"):
         from roomful.store.sqlite import SqliteEngine
 
-        return SqliteEngine(url, patience=patience)
+        return SqliteEngine(url, patience=patience, exclusive=exclusive)
     if url.startswith(("postgresql://", "postgres://")):
         try:
             from roomful.store.postgres import PostgresEngine

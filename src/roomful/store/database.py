@@ -78,6 +78,11 @@ class Engine(Protocol):
     """A database that is open: its one connection for writing, and its reads."""
 
     @property
+    def is_guest(self) -> bool:
+        """Whether another process holds the database, whose schema is not ours to change."""
+        ...
+
+    @property
     def writing(self) -> Database: ...
     @property
     def reader(self) -> Reader: ...

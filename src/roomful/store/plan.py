@@ -7,6 +7,7 @@ from roomful.domain.changes import (
     AddBlob,
     AddEntity,
     AddGrant,
+    AddInvite,
     AddMessage,
     AddRun,
     AddSpace,
@@ -37,9 +38,10 @@ from roomful.domain.changes import (
     ShowBlob,
     TakeOver,
     Unblock,
+    UseInvite,
 )
 from roomful.domain.ports import Clock, KnownAnswer
-from roomful.store import blobs, calls, grants, messages, people, remembered, runs, spaces
+from roomful.store import blobs, calls, grants, invites, messages, people, remembered, runs, spaces
 from roomful.store.database import Database, Write
 
 
@@ -102,7 +104,9 @@ def _plan_for_people(
     | RemoveSpace
     | PutMember
     | RemoveMember
-    | MarkRead,
+    | MarkRead
+    | AddInvite
+    | UseInvite,
     clock: Clock,
 ) -> Write:
     match change:
@@ -134,6 +138,10 @@ def _plan_for_people(
             return spaces.remove_member(change.space_id, change.entity_id)
         case MarkRead():
             return spaces.mark_read(change.space_id, change.entity_id, change.seq)
+        case AddInvite():
+            return invites.add_invite(change.invite, clock.now())
+        case UseInvite():
+            return invites.use_invite(change.digest, change.entity_id, clock.now())
         case _:
             assert_never(change)
 

@@ -153,6 +153,8 @@ class PostgresDatabase:
 
 
 class PostgresEngine:
+    is_guest = False
+
     def __init__(self, url: str, *, patience: float) -> None:
         url, schema = _without_schema(url)
         self.writing = PostgresDatabase(url, schema, patience=patience)

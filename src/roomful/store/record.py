@@ -14,7 +14,7 @@ from roomful.domain.entities import Entity, Principal, Token
 from roomful.domain.errors import Invalid, Unavailable
 from roomful.domain.grants import Grant
 from roomful.domain.messages import Message
-from roomful.domain.ports import Clock, KnownAnswer, StoredMessage
+from roomful.domain.ports import Clock, Figures, KnownAnswer, StoredMessage
 from roomful.domain.runs import Call, Run, RunStatus, Step
 from roomful.domain.spaces import Member, MySpace, Role, Space
 from roomful.store import blobs, calls, grants, messages, people, remembered, runs, spaces
@@ -159,6 +159,9 @@ class Record:
 
     async def set_meta(self, key: str, value: str) -> None:
         await self._writer.submit([remembered.set_meta(key, value)])
+
+    def figures(self) -> Figures:
+        return Figures(messages_stored=self._writer.messages_stored, commits_waiting=self._writer.waiting)
 
     async def close(self) -> None:
         """Stores what was handed in before."""

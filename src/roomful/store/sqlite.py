@@ -1,4 +1,4 @@
-"""SQLite: one process per file, readers that never wait for the writer."""
+"""SQLite: one process per file, but for a guest's small write; readers that never wait for the writer."""
 
 import contextlib
 import fcntl
@@ -141,14 +141,14 @@ class SqliteReader:
 
 
 class SqliteEngine:
-    def __init__(self, url: str, *, patience: float) -> None:
+    def __init__(self, url: str, *, patience: float, exclusive: bool = True) -> None:
         with contextlib.ExitStack() as opened:
             path, max_pages = _place(url, opened)
-            opened.enter_context(_only_process(path))
+            self.is_guest = not opened.enter_context(_only_process(path, exclusive))
             _look_before_opening(path)
             self.writing = SqliteDatabase(path, patience=patience, max_pages=max_pages)
             opened.callback(self.writing.close)
-            _check_whole(self.writing, path)
+            _check_whole(self.writing, path, self.is_guest)
             self.reader = SqliteReader(path, patience)
             opened.callback(self.reader.close)
             self._opened = opened.pop_all()
@@ -175,27 +175,30 @@ def _place(url: str, opened: contextlib.ExitStack) -> tuple[Path, int]:
 
 
 @contextlib.contextmanager
-def _only_process(path: Path) -> Generator[None]:
+def _only_process(path: Path, exclusive: bool) -> Generator[bool]:
+    """Whether this is the file's one process. Without `exclusive`, another may be, and we are its guest."""
     lock = path.with_name(path.name + ".lock")
     try:
         handle = os.open(lock, os.O_RDWR | os.O_CREAT, 0o600)
     except OSError as error:
         raise CannotOpen(f"{lock} cannot be made: {error.strerror}.") from error
     try:
-        _lock(handle, path)
-        yield
+        yield _lock(handle, path, exclusive)
     finally:
         os.close(handle)
 
 
-def _lock(handle: int, path: Path) -> None:
+def _lock(handle: int, path: Path, exclusive: bool) -> bool:
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError as error:
+        if not exclusive:
+            return False
         raise CannotOpen(
             f"{path} is in use by another Roomful process, and a SQLite file has only one. Stop that "
             "process, or use a postgresql:// database, which several processes may share."
         ) from error
+    return True
 
 
 def _look_before_opening(path: Path) -> None:
@@ -213,11 +216,13 @@ def _look_before_opening(path: Path) -> None:
         raise CannotOpen(f"{path} cannot be written: {error.strerror}.") from error
 
 
-def _check_whole(db: SqliteDatabase, path: Path) -> None:
+def _check_whole(db: SqliteDatabase, path: Path, is_guest: bool) -> None:
     try:
         tables = {name for (name,) in db.rows("SELECT name FROM sqlite_master WHERE type = 'table'")}
     except Unavailable as error:
         raise CannotOpen(error.detail) from error
+    if is_guest and not tables:
+        raise CannotOpen(f"{path} is just being made by another Roomful process: try again in a moment.")
     if tables and "schema_version" not in tables:
         raise CannotOpen(f"{path} is a SQLite database, but not one of Roomful's. It was left as it is.")
 

@@ -52,7 +52,8 @@ class Writer:
         self._announced = announced
         self._loop = asyncio.get_running_loop()
         self._queue: queue.SimpleQueue[Ticket | None] = queue.SimpleQueue()
-        self._waiting = 0
+        self.waiting = 0
+        self.messages_stored = 0
         self._number = 0
         self._failing = False
         self._closing = threading.Event()
@@ -66,10 +67,10 @@ class Writer:
         future: asyncio.Future[list[Any]] = self._loop.create_future()
         if self._closing.is_set():
             future.set_exception(Unavailable("The store is closed."))
-        elif self._waiting >= MOST_WAITING:
+        elif self.waiting >= MOST_WAITING:
             future.set_exception(Unavailable(f"{MOST_WAITING} commits are waiting already; try again."))
         else:
-            self._waiting += 1
+            self.waiting += 1
             self._queue.put(Ticket(writes, spaces, then, future))
         return future
 
@@ -221,7 +222,8 @@ class Writer:
 
     def _finish(self, number: int | None, batch: list[Ticket]) -> None:
         """On the event loop: first every `then` in order, then whoever waits for this moment."""
-        self._waiting -= len(batch)
+        self.waiting -= len(batch)
+        self.messages_stored += sum(len(ticket.spaces) for ticket in batch if ticket.error is None)
         if number is not None:
             self._announced.before_next()
         for ticket in batch:

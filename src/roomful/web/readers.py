@@ -38,6 +38,9 @@ class Readers:
         self._turn = 0
         self._looking: asyncio.Task[None] | None = None
 
+    def __len__(self) -> int:
+        return len(self._open)
+
     def admit(self, reader: Reader) -> None:
         if self._is_draining:
             raise Unavailable("this gateway is about to stop: come back in a moment")

@@ -44,6 +44,11 @@ async def _admin(house: House, principal: Principal, params: Params) -> None:
         raise Forbidden("only the admin key may do this")
 
 
+async def _observes(house: House, principal: Principal, params: Params) -> None:
+    if not principal.is_admin and principal.kind != "service":
+        raise Forbidden("only services and the admin key may do this")
+
+
 async def _oneself(house: House, principal: Principal, params: Params) -> Entity:
     entity = await house.store.entity(params["id"])
     if entity is None or not (principal.is_admin or principal.entity_id == entity.id):
@@ -102,11 +107,22 @@ async def _stops_run(house: House, principal: Principal, params: Params) -> Seen
     return run, through
 
 
+async def _retries_run(house: House, principal: Principal, params: Params) -> Seen:
+    """Stopping is possible wherever a run shows itself; starting it again is speaking where it began."""
+    run, through = await _stops_run(house, principal, params)
+    if through is not None:
+        if not run.trigger.space_id or run.trigger.space_id not in through:
+            raise Forbidden("only the agent's owner, or who may write where this run began, may retry it")
+        await house.access.space(principal, run.trigger.space_id, "write")
+    return run, through
+
+
 ANYONE = Rule("anyone, without a token", _nothing, needs_token=False)
 CALLER = Rule("whoever has a token", _nothing)
 ENTITY = Rule("a person, an agent or a service", _an_entity)
 PERSON = Rule("a person, a service or the admin", _not_an_agent)
 ADMIN_ONLY = Rule("the admin", _admin)
+OBSERVES = Rule("services and the admin", _observes)
 ONESELF = Rule("the entity itself or the admin", _oneself)
 READS_SPACE = Rule("the space's members and the admin", _reads)
 WRITES_SPACE = Rule("members who may write", _writes)
@@ -119,3 +135,4 @@ SEES_RUN = Rule("the agent's owner, the admin, and members of a space where the 
 OWNS_RUN = Rule("the agent's owner and the admin", _owns_run)
 SEES_BLOB = Rule("its owner, the admin, and members of a space where it was shown", _sees_blob)
 STOPS_RUN = Rule("who sees the run, and owns its agent or may write where it shows itself", _stops_run)
+RETRIES_RUN = Rule("who may stop the run, and owns its agent or may write where it began", _retries_run)

@@ -8,7 +8,7 @@ from roomful.domain.agents import Agent
 from roomful.domain.runs import Run
 from roomful.domain.shape import UNSET, Json, Noun, Unset
 from roomful.domain.spaces import Flow, MySpace, Role, Space, Wake
-from roomful.spaces.history import run_through
+from roomful.spaces.run_news import run_through
 from roomful.tools.sealing import open_secrets, seal_secrets
 
 MASK = "***"

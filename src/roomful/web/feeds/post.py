@@ -12,7 +12,7 @@ from roomful.domain.runs import ENDED, WAITING, Run
 from roomful.domain.wire import event_data, event_name, one_frame
 from roomful.runs.intake import Posted
 from roomful.spaces.announcer import space_channel
-from roomful.spaces.voice import run_event
+from roomful.spaces.run_news import run_event
 from roomful.web.desk import Desk
 from roomful.web.feeds.following import TRIES, Following
 from roomful.web.sse import frame_of

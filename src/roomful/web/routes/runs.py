@@ -5,6 +5,7 @@ from typing import get_args
 
 from starlette.types import ASGIApp
 
+from roomful.domain.changes import Change
 from roomful.domain.entities import Principal
 from roomful.domain.errors import Conflict, Forbidden, Invalid, NotFound
 from roomful.domain.runs import Run, RunStatus
@@ -13,7 +14,7 @@ from roomful.spaces.access import no_space
 from roomful.web.ask import AnyRoute, Ask, Body, Route, json_answer
 from roomful.web.house import House
 from roomful.web.queries import Limit, NoQuery, Query
-from roomful.web.rules import CALLER, SEES_RUN, STOPS_RUN, Seen
+from roomful.web.rules import CALLER, RETRIES_RUN, SEES_RUN, STOPS_RUN, Seen
 from roomful.web.views import run_seen
 
 MOST_SPACES = 100
@@ -66,6 +67,16 @@ async def get_run(ask: Ask[None, NoQuery, Seen]) -> ASGIApp:
 async def cancel_run(ask: Ask[None, NoQuery, Seen]) -> ASGIApp:
     run, through = ask.about
     return json_answer(run_seen(await ask.house.worker.cancel(run.id), through))
+
+
+async def retry_run(ask: Ask[None, NoQuery, Seen]) -> ASGIApp:
+    run, through = ask.about
+
+    def remember(again: Run) -> list[Change]:
+        return ask.remember(run_seen(again, through and again.shown_in))
+
+    again = await ask.house.intake.retry(run, remember)
+    return json_answer(run_seen(again, through and again.shown_in), 201)
 
 
 async def answer_call(ask: Ask[ToolResult, NoQuery, Seen]) -> ASGIApp:
@@ -134,6 +145,17 @@ ROUTES: tuple[AnyRoute, ...] = (
     ),
     Route("GET", "/api/runs/{id}", get_run, SEES_RUN, "One run, as I may see it", answer=Run),
     Route("POST", "/api/runs/{id}/cancel", cancel_run, STOPS_RUN, "Stop a run for good", answer=Run),
+    Route(
+        "POST",
+        "/api/runs/{id}/retry",
+        retry_run,
+        RETRIES_RUN,
+        "Start a failed run again, as a new one",
+        answer=Run,
+        status=201,
+        is_post=True,
+        keeps_key=True,
+    ),
     Route(
         "POST",
         "/api/runs/{id}/tool-results",

@@ -1,0 +1,76 @@
+"""What a run says, on its way out in order: what must be durable is stored first, and what was said behind
+it waits for it. Every write carries the run's lease."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from roomful.domain.changes import Change, Guard
+from roomful.domain.events import Announcement
+from roomful.domain.ports import Store
+from roomful.domain.runs import Lease
+
+
+class Outbox:
+    def __init__(
+        self,
+        lease: Lease,
+        store: Store,
+        release: Callable[[Sequence[Announcement]], None],
+        learn: Callable[[Sequence[Change], list[Any]], None],
+    ) -> None:
+        """`release` lets readers hear; `learn` is told what the store answered, before that."""
+        self._lease = lease
+        self._store = store
+        self._release = release
+        self._learn = learn
+        self._waiting: list[list[Announcement]] = []
+        self._commits: set[asyncio.Future[Any]] = set()
+        self._failure: BaseException | None = None
+
+    def say(self, announcement: Announcement) -> None:
+        """Heard at once, unless something before it still has to be stored."""
+        if self._waiting:
+            self._waiting[-1].append(announcement)
+        else:
+            self._release((announcement,))
+
+    def keep(self, changes: Sequence[Change], heard: Sequence[Announcement] = ()) -> asyncio.Future[Any]:
+        """Stores, then lets everybody hear. Whoever must know that it happened awaits `settled`."""
+        behind: list[Announcement] = []
+        self._waiting.append(behind)
+
+        def then(results: list[Any]) -> None:
+            self._learn(changes, results[1:])
+            self._waiting = [each for each in self._waiting if each is not behind]
+            self._release([*heard, *behind])
+
+        return self._commit(changes, then)
+
+    async def kept(self, changes: Sequence[Change], heard: Sequence[Announcement] = ()) -> None:
+        """The same, and returns when it is done. Canceling the caller does not take it back."""
+        await asyncio.shield(self.keep(changes, heard))
+
+    def save(self, changes: Sequence[Change]) -> None:
+        """Stores what was heard already; nobody waits for it."""
+        self._commit(changes, None)
+
+    async def settled(self) -> None:
+        """Returns when everything is stored and heard; raises what went wrong."""
+        while self._commits:
+            await asyncio.wait(self._commits)
+        if self._failure is not None:
+            raise self._failure
+
+    def _commit(
+        self, changes: Sequence[Change], then: Callable[[list[Any]], None] | None
+    ) -> asyncio.Future[Any]:
+        commit = asyncio.ensure_future(self._store.commit([Guard(self._lease), *changes], then))
+        self._commits.add(commit)
+        commit.add_done_callback(self._done)
+        return commit
+
+    def _done(self, commit: asyncio.Future[Any]) -> None:
+        self._commits.discard(commit)
+        if not commit.cancelled() and (error := commit.exception()) is not None:
+            self._failure = self._failure or error
