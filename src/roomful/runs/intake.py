@@ -124,7 +124,7 @@ class Intake:
                 self._announcer(_news_of([run], space_id))
             self._launch([run], [lease])
 
-        stored = msgspec.structs.replace(run)
+        stored = msgspec.structs.replace(run, shown_in=[*run.shown_in])
         await self._store.commit([AddRun(run=stored, lease=lease), *also(stored)], then)
         return stored
 
