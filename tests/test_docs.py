@@ -1,0 +1,40 @@
+"""What the documents name is there, and what they show works."""
+
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+
+from roomful.tools import configure
+
+ROOT = Path(__file__).parent.parent
+DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
+_PATH = re.compile(r"`((?:src|tests|docs)/[\w./-]+)`")
+_LINK = re.compile(r"\]\((?!https?:)([\w./-]+)\)")
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_every_path_in_a_document_exists(document: Path) -> None:
+    text = document.read_text(encoding="utf-8")
+    missing = [path for path in _PATH.findall(text) if not (ROOT / path).exists()]
+    missing += [link for link in _LINK.findall(text) if not (document.parent / link).exists()]
+    assert missing == []
+
+
+def test_architecture_is_among_the_documents_and_names_paths() -> None:
+    assert len(_PATH.findall((ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8"))) > 20
+
+
+def test_the_agent_in_the_readme_is_a_valid_one() -> None:
+    [config] = re.findall(r"```yaml\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL)
+    spec = configure(yaml.safe_load(config), source="README.md")
+    assert spec.id == "helper"
+
+
+@pytest.mark.parametrize("decision", sorted(ROOT.glob("docs/decisions/*.md")), ids=lambda path: path.stem)
+def test_a_decision_is_short_and_says_why(decision: Path) -> None:
+    lines = decision.read_text(encoding="utf-8").splitlines()
+    assert len(lines) <= 60
+    assert lines[0].startswith("# ")
+    assert any(line.startswith("## Decision") for line in lines)
