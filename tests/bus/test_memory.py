@@ -6,6 +6,7 @@ from roomful.bus.memory import (
     FOLLOWED_SECONDS,
     LAG_BYTES,
     LAG_EVENTS,
+    SWEEP,
     WINDOW_EVENTS,
     MemoryBus,
     MemorySubscription,
@@ -28,7 +29,7 @@ class Hands:
 
 def _bus() -> tuple[MemoryBus, Hands]:
     clock = Hands()
-    epochs = iter(f"epoch{number}" for number in range(100))
+    epochs = iter(f"epoch{number}" for number in range(10_000))
     return MemoryBus(clock, lambda: next(epochs)), clock
 
 
@@ -124,6 +125,21 @@ def test_a_channel_that_nobody_follows_any_more_keeps_nothing() -> None:
     bus.publish("s", _words("a"))
     assert not bus.is_followed("s")
     assert bus.subscribe("s", start) is None
+
+
+def test_channels_that_are_never_published_to_again_are_forgotten() -> None:
+    bus, clock = _bus()
+    reader = bus.subscribe("kept", bus.position("kept"))
+    bus.relay("kept", "me")
+    for number in range(SWEEP):
+        bus.position(f"run:{number}")
+    clock.time += FOLLOWED_SECONDS + 1
+    bus.position("one more")
+    assert not any(bus.is_followed(f"run:{number}") for number in range(SWEEP))
+    assert bus.is_followed("kept")
+    assert bus.is_followed("me")
+    assert reader is not None
+    assert reader.cut is None
 
 
 def test_waiting_ends_with_news_with_a_cut_and_with_time() -> None:

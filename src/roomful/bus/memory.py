@@ -14,6 +14,8 @@ LAG_BYTES = 1024 * 1024
 WINDOW_EVENTS = 4 * LAG_EVENTS
 WINDOW_BYTES = 4 * LAG_BYTES
 FOLLOWED_SECONDS = 300.0
+SWEEP = 1000
+"""How many channels there may be before those that nobody follows are looked for."""
 
 
 class MemoryBus:
@@ -23,6 +25,7 @@ class MemoryBus:
         self._clock = clock
         self._new_epoch = new_epoch
         self._channels: dict[str, _Channel] = {}
+        self._sweep_at = SWEEP
 
     def publish(self, channel: str, announcements: Sequence[Announcement]) -> None:
         if (log := self._channels.get(channel)) is None:
@@ -59,9 +62,20 @@ class MemoryBus:
             for reader in list(log.readers):
                 reader.close(reason)
 
+    def _sweep(self) -> None:
+        """Forgets what nobody follows: ended runs and people who left are never published to again."""
+        since = self._clock.now() - FOLLOWED_SECONDS
+        fed = {name for log in self._channels.values() for name in log.relays}
+        for name, log in list(self._channels.items()):
+            if not log.readers and not log.relays and name not in fed and log.followed_at < since:
+                del self._channels[name]
+        self._sweep_at = max(SWEEP, 2 * len(self._channels))
+
     def _followed(self, channel: str) -> "_Channel":
         log = self._channels.get(channel)
         if log is None:
+            if len(self._channels) >= self._sweep_at:
+                self._sweep()
             log = self._channels[channel] = _Channel(self._new_epoch())
         log.followed_at = self._clock.now()
         return log
