@@ -152,6 +152,19 @@ def test_a_call_the_model_got_wrong_is_told_to_it_and_the_run_goes_on(
         assert all(part["status"] not in ("streaming", "ready", "running") for part in message["parts"])
 
 
+def test_a_text_that_says_nothing_leaves_no_bubble(house: Roomful, model: FakeOpenAI) -> None:
+    ada = shop(house, model)
+    for text_value in ("", None, 7):
+        model.answer(
+            Answer(call("sendSpaceMessage", {"spaceId": "shop-space", "text": text_value})),
+            Answer(text("ok")),
+        )
+        with ada.listen("shop-space") as listener:
+            ada.say("shop-space", "go")
+            listener.wait_for("run.completed")
+    assert {message["role"] for message in ada.messages("shop-space")} == {"user"}
+
+
 def test_a_model_that_never_stops_calling_ends_at_its_bound(house: Roomful, model: FakeOpenAI) -> None:
     ada = house.person("ada")
     house.agent("shop", openai(model.base_url), PRODUCT_CARD, limits={"maxSteps": 3})

@@ -150,12 +150,14 @@ class Assembly:
             return
         if not self.shows_text and self.visibility in (Visibility.HIDDEN, Visibility.RESULT):
             return
+        so_far = self._so_far.at(self._so_far.mark())
+        if isinstance(spec.shape, TextShape) and not so_far.get(spec.shape.from_arg):
+            return  # nothing is said yet
         self._is_open = True
         for space_id in route.spaces:
             part_id = self._start_in(space_id, spec)
             message_id = self._voice.message_id(space_id)
             self.places.append(Place(space_id=space_id, message_id=message_id, part_id=part_id))
-        so_far = self._so_far.at(self._so_far.mark())
         if so_far:
             self._show([("set", pointer(key), value) for key, value in so_far.items()])
 

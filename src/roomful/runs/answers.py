@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+from collections.abc import Sequence
 
 import msgspec
 
@@ -37,15 +38,15 @@ class Answers:
         one answer, to be changed at will, until somebody who may closes it."""
         run, call = await self._find(principal, run_id, call_id)
         spec = await self._spec(run, call)
-        if isinstance(spec.executor, Client) and spec.executor.answers == "each":
+        if call.waits_for == "callback":
+            raise Forbidden("this call waits for the service that was asked; nobody can answer in its place")
+        if spec is not None and _is_poll(spec) and call.waits_for != "approval":
             async with self._voting:
                 await self._vote(principal, run, await self._again(call), spec, result, close=close)
             return
         if close:
             raise Invalid("close: only a poll can be closed; give this card a result")
-        approvers = (
-            spec.approval.approvers if call.waits_for == "approval" and spec.approval else spec.approvers
-        )
+        approvers = _approvers(spec, call)
         await self._check_answerer(principal, call, approvers)
         if call.status != "waiting":
             raise settled_already(call)
@@ -85,6 +86,20 @@ class Answers:
         call.status, call.result = "complete", result
         await self._settling.settle(run, call)
 
+    async def space_removed(self, space_id: str, runs: Sequence[Run]) -> None:
+        """What was asked only there can be answered nowhere now: its runs go on without."""
+        for run in runs:
+            for call in await self._store.calls(run.id):
+                places = {place.space_id for place in call.places}
+                if call.status == "waiting" and places == {space_id}:
+                    call.status, call.error, call.told = (
+                        "error",
+                        "the space where this was asked is gone",
+                        UNSET,
+                    )
+                    with contextlib.suppress(Conflict):
+                        await self._settling.settle(run, call)
+
     async def expire_overdue(self) -> None:
         """Settles what nobody answered in time."""
         for call in await self._store.overdue_calls(self._clock.now()):
@@ -98,10 +113,13 @@ class Answers:
                     await self._settling.settle(run, call)
 
     def _apply(
-        self, principal: Principal, run: Run, call: Call, spec: ToolSpec, result: Json
+        self, principal: Principal, run: Run, call: Call, spec: ToolSpec | None, result: Json
     ) -> list[Change]:
         if call.waits_for == "approval":
             decision = read_decision(result)
+            if spec is None:
+                call.status, call.error = "error", "this tool is not there any more"
+                return []
             apply_decision(decision, spec, call, principal.entity_id)
             grants = grants_from(
                 decision, spec, call, run.agent_id, principal.entity_id, self._clock, self._ids
@@ -111,7 +129,7 @@ class Answers:
             call.continuation = {**(call.continuation or {}), "answer": result}
             call.status, call.question = "ready", UNSET
             return []
-        if (problem := check_result(spec, result)) is not None:
+        if spec is not None and (problem := check_result(spec, result)) is not None:
             raise Invalid(f"result: {problem}")
         call.status, call.result = "complete", result
         return []
@@ -126,12 +144,10 @@ class Answers:
                 return run, call
         raise Forbidden(_ADMIN) if principal.is_admin else _no_call(call_id)
 
-    async def _spec(self, run: Run, call: Call) -> ToolSpec:
+    async def _spec(self, run: Run, call: Call) -> ToolSpec | None:
+        """None when the agent lost the tool since: what waits can be answered all the same."""
         agent = await self._agents.find(run.agent_id)
-        spec = next((spec for spec in agent.tools if spec.name == call.tool_name), None)
-        if spec is None:
-            raise Conflict(f"the agent has no tool {call.tool_name!r} any more")
-        return spec
+        return {spec.name: spec for spec in agent.tools}.get(call.tool_name)
 
     async def _check_answerer(self, principal: Principal, call: Call, approvers: Approvers) -> None:
         """Where a card is shown and who may answer it are different things."""
@@ -146,6 +162,16 @@ class Answers:
             return
         wanted = [*approvers.entities, *(f"every {role}" for role in approvers.roles)]
         raise Forbidden(f"you are not an approver of this card; approvers are: {', '.join(wanted)}")
+
+
+def _is_poll(spec: ToolSpec) -> bool:
+    return isinstance(spec.executor, Client) and spec.executor.answers == "each"
+
+
+def _approvers(spec: ToolSpec | None, call: Call) -> Approvers:
+    if spec is None:
+        return Approvers()
+    return spec.approval.approvers if call.waits_for == "approval" and spec.approval else spec.approvers
 
 
 def poll_result(call: Call) -> Json:

@@ -72,9 +72,9 @@ class Calls:
             outcome = await self._one(voice, call, tools[call.tool_name])
             await self.settle(voice, [(call, outcome)], tools)
 
-        async with asyncio.TaskGroup() as group:
-            for call in todo:
-                group.create_task(one(call))
+        ended = await asyncio.gather(*(one(call) for call in todo), return_exceptions=True)
+        if (error := next((each for each in ended if isinstance(each, BaseException)), None)) is not None:
+            raise error
         return list(todo)
 
     async def _one(self, voice: Voice, call: Call, spec: ToolSpec) -> Outcome:
@@ -202,8 +202,9 @@ def blocks(call: Call) -> bool:
 
 
 def pending(call: Call) -> PendingCall:
-    """A run's state is the same for everybody in a space, so a call for one member is not part of it."""
-    is_for_one = call.target_entity_id is not UNSET
+    """A run's state is the same for everybody in a space, so a call for one member is not part of it; nor is
+    one that a machine answers."""
+    is_for_one = call.target_entity_id is not UNSET or call.waits_for == "callback"
     return PendingCall(
         tool_call_id=call.id,
         tool_name=call.tool_name,

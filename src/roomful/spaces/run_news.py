@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import msgspec
 
 from roomful.domain.events import RunChanged
-from roomful.domain.runs import PendingCall, Run, RunError, Trigger
+from roomful.domain.runs import Run, RunError, Trigger
 from roomful.domain.shape import UNSET, Unset
 
 GENERAL = {
@@ -19,9 +19,8 @@ GENERAL = {
 
 def run_event(run: Run, space_id: str) -> RunChanged:
     """The run's state as this space may know it; without a space, whole."""
-    pending = [
-        _redacted(call) for call in run.pending_tool_calls if space_id in call.space_ids or not space_id
-    ]
+    shown = [call for call in run.pending_tool_calls if space_id in call.space_ids or not space_id]
+    pending = [msgspec.structs.replace(call, space_ids=[space_id]) if space_id else call for call in shown]
     return RunChanged(
         space_id=space_id,
         run_id=run.id,
@@ -60,7 +59,3 @@ def _in_general(error: RunError | Unset) -> RunError | Unset:
     if error is UNSET:
         return UNSET
     return RunError(code=error.code, message=GENERAL.get(error.code, "The agent could not finish."))
-
-
-def _redacted(call: PendingCall) -> PendingCall:
-    return PendingCall(tool_call_id=call.tool_call_id, tool_name=call.tool_name, args=call.args)

@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from roomful.domain.changes import AddMessage, Change, Release, SaveMessage, SaveRun, Unblock
+from roomful.domain.errors import NotFound, RoomfulError
 from roomful.domain.events import (
     AgentActive,
     AgentInactive,
@@ -54,6 +55,7 @@ class Voice:
         self._said: dict[str, SpaceView] = {}
         self._open: dict[str, str] = {}
         self._seqs: dict[str, int] = {}
+        self._has_ended = False
         self._out = Outbox(lease, store, self._release, self._learn)
         self._spares: dict[tuple[str, str | None], str] = {}
         self._unsaved: set[str] = set()
@@ -243,11 +245,23 @@ class Voice:
     # How it ends.
 
     async def finish(self, status: RunStatus, changes: Sequence[Change] = ()) -> None:
-        """The run has ended: its messages are final, its spaces are told."""
+        """The run has ended: its messages are final, its spaces are told. If that cannot be stored, the run
+        is as it was."""
+        before = self.run.status, self.run.ended_at
+        self.run.status, self.run.ended_at = status, self._clock.iso()
+        self._stop_saving()
+        try:
+            await self._finish(changes)
+        except NotFound:
+            await self._forget_removed_spaces()
+            await self._finish(changes)
+        finally:
+            if not self._has_ended:
+                self.run.status, self.run.ended_at = before
+
+    async def _finish(self, changes: Sequence[Change]) -> None:
         heard: list[Announcement] = []
         saves: list[Change] = []
-        self.run.ended_at = self._clock.iso()
-        self.run.status = status
         for space_id in list(self._open):
             message = self._final(space_id)
             saves.append(SaveMessage(message))
@@ -258,19 +272,30 @@ class Voice:
             heard.append(self.about(space_id, run_event(self.run, space_id)))
         if not self.run.shown_in:
             heard.append(self.about("", run_event(self.run, "")))
-        self._stop_saving()
         await self.kept([*changes, *saves, SaveRun(msgspec.structs.replace(self.run))], heard)
+        self._has_ended = True
+
+    async def _forget_removed_spaces(self) -> None:
+        """Messages whose space was removed cannot be saved any more, and nobody misses them."""
+        for space_id, message_id in list(self._open.items()):
+            if await self._store.message(space_id, message_id) is None:
+                del self._open[space_id]
+                self._announcer.forget(space_id, message_id)
 
     async def park(self, status: RunStatus) -> None:
         """The run waits. Everything is in its rows and nothing stays in memory. If what it waits for has
         come in the meantime, the run is queued again in the same commit."""
-        self.run.status = status
+        before, self.run.status = self.run.status, status
         told = [self.about(space_id, run_event(self.run, space_id)) for space_id in self.run.shown_in]
         if not told:
             told = [self.about("", run_event(self.run, ""))]
         self._stop_saving()
         parked: list[Change] = [SaveRun(msgspec.structs.replace(self.run)), Release(self.run.id)]
-        await self.kept([*self.saved(*self._open), *parked, Unblock(self.run.id)], told)
+        try:
+            await self.kept([*self.saved(*self._open), *parked, Unblock(self.run.id)], told)
+        except RoomfulError:
+            self.run.status = before
+            raise
         for space_id, message_id in self._open.items():
             self._announcer.forget(space_id, message_id)
 

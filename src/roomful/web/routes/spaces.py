@@ -85,7 +85,8 @@ async def change_space(ask: Ask[SpaceChanges, NoQuery, Space]) -> ASGIApp:
 async def remove_space(ask: Ask[None, NoQuery, Space]) -> ASGIApp:
     """With everything in it. Runs that began there are stopped first."""
     desk, house, space_id = ask.desk, ask.house, ask.about.id
-    for run in await house.store.runs(space_id=space_id, statuses=ACTIVE):
+    runs = await house.store.runs(space_id=space_id, statuses=ACTIVE)
+    for run in runs:
         if run.trigger.space_id == space_id:
             await house.worker.cancel(run.id)
     members = await house.store.members(space_id)
@@ -96,6 +97,7 @@ async def remove_space(ask: Ask[None, NoQuery, Space]) -> ASGIApp:
         desk.readers.end_space(space_id)
 
     await house.store.commit([RemoveSpace(space_id)], then)
+    await house.answers.space_removed(space_id, runs)
     return no_content()
 
 
