@@ -151,8 +151,8 @@ class Assembly:
         if not self.shows_text and self.visibility in (Visibility.HIDDEN, Visibility.RESULT):
             return
         so_far = self._so_far.at(self._so_far.mark())
-        if isinstance(spec.shape, TextShape) and not so_far.get(spec.shape.from_arg):
-            return  # nothing is said yet
+        if isinstance(spec.shape, TextShape) and not _is_said(so_far.get(spec.shape.from_arg)):
+            return
         self._is_open = True
         for space_id in route.spaces:
             part_id = self._start_in(space_id, spec)
@@ -243,6 +243,10 @@ class Assembly:
             told=spec.told_at_once if spec is not None and self.failure is None else UNSET,
             waits_for=self._waits_for(),
         )
+
+
+def _is_said(text: Json) -> bool:
+    return isinstance(text, str) and text != ""
 
 
 def _visibility(spec: ToolSpec | None, *, asks: bool) -> Visibility:
