@@ -243,13 +243,6 @@ class Executor(Protocol):
         ...
 
 
-class Sealer(Protocol):
-    """Keeps an author's literal secret unreadable in the store."""
-
-    def seal(self, secret: str) -> str: ...
-    def open(self, sealed: str) -> str: ...
-
-
 class EgressRefused(RoomfulError):
     """The request was never sent: its URL, port, address, method or headers are not allowed."""
 

@@ -8,7 +8,7 @@ import msgspec
 from roomful.domain.changes import AddMessage, AddRun, Change, Recall, ShowBlob
 from roomful.domain.entities import Principal
 from roomful.domain.errors import Conflict, Invalid, NotFound
-from roomful.domain.events import AgentActive, Announcement, MessageChanged
+from roomful.domain.events import Announcement, MessageChanged
 from roomful.domain.messages import Message, TextPart
 from roomful.domain.ports import Clock, Ids, KnownAnswer, Store
 from roomful.domain.runs import Lease, Run, Trigger, TriggerType
@@ -18,7 +18,7 @@ from roomful.runs.worker import Worker
 from roomful.spaces.access import Access
 from roomful.spaces.announcer import Announcer
 from roomful.spaces.mentions import check_mentions, find_mentions, who_wakes
-from roomful.spaces.run_news import run_event
+from roomful.spaces.run_news import run_began
 
 TEXT_LIMIT = 100_000
 MOST_ATTACHMENTS = 16
@@ -254,15 +254,7 @@ class Intake:
 
 
 def _news_of(runs: Sequence[Run], space_id: str) -> list[Announcement]:
-    """That these runs began."""
-    heard: list[Announcement] = []
-    for run in runs:
-        active = AgentActive(space_id=space_id, entity_id=run.agent_id, run_id=run.id)
-        heard += [
-            Announcement(event=about, space_id=space_id, run_id=run.id)
-            for about in (run_event(run, space_id), active)
-        ]
-    return heard
+    return [news for run in runs for news in run_began(run, space_id)]
 
 
 def _checked(text: str, attachments: Sequence[str]) -> str:

@@ -8,7 +8,7 @@ import msgspec
 
 from roomful.domain.changes import AddRun, Change, ExpectCall, SaveCalls, SaveMessage, Unblock
 from roomful.domain.errors import Conflict
-from roomful.domain.events import AgentActive, Announcement, MessageChanged, SpaceEvent
+from roomful.domain.events import Announcement, MessageChanged, SpaceEvent
 from roomful.domain.messages import Message, Part, ToolCallPart
 from roomful.domain.ports import Clock, Ids, Store
 from roomful.domain.runs import SETTLED, Call, Lease, Run, Trigger
@@ -17,7 +17,7 @@ from roomful.routing.redact import settled_event, shown_args, shown_error, shown
 from roomful.runs.results import Results
 from roomful.runs.worker import Worker
 from roomful.spaces.announcer import Announcer
-from roomful.spaces.run_news import run_event
+from roomful.spaces.run_news import run_began, run_event
 
 
 class Settling:
@@ -54,7 +54,7 @@ class Settling:
         def then(results: list[Any]) -> None:
             self._announce(run, call, messages, results[-1])
             if woken is not None:
-                self._announce_start(woken)
+                self._announcer(run_began(woken, woken.shown_in[0]))
                 if lease is not None:
                     self._worker.launch(woken, lease)
 
@@ -129,12 +129,6 @@ class Settling:
             shown_in=[space_id],
         )
         return woken, lease
-
-    def _announce_start(self, run: Run) -> None:
-        [space_id] = run.shown_in
-        active = AgentActive(space_id=space_id, entity_id=run.agent_id, run_id=run.id)
-        events: tuple[SpaceEvent, ...] = (run_event(run, space_id), active)
-        self._announcer([Announcement(event=event, space_id=space_id, run_id=run.id) for event in events])
 
 
 def _came_late(call: Call) -> bool:

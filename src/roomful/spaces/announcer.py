@@ -37,12 +37,9 @@ class Announcer:
     def __init__(self, bus: Bus) -> None:
         self._bus = bus
         self._views: dict[str, SpaceView] = {}
-        self.count = 0
-        """How many announcements were made; a reader of several spaces checks that nothing came between."""
 
     def __call__(self, announcements: list[Announcement]) -> None:
         for announcement in announcements:
-            self.count += 1
             if announcement.space_id:
                 self._fold(announcement)
                 self._bus.publish(space_channel(announcement.space_id), (announcement,))

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from roomful.domain.events import RunChanged
+from roomful.domain.events import AgentActive, Announcement, RunChanged
 from roomful.domain.runs import Run, RunError, Trigger
 from roomful.domain.shape import UNSET, Unset
 
@@ -30,6 +30,15 @@ def run_event(run: Run, space_id: str) -> RunChanged:
         pending_tool_calls=pending or UNSET,
         error=_in_general(run.error) if space_id else run.error,
     )
+
+
+def run_began(run: Run, space_id: str) -> list[Announcement]:
+    """What a space hears when a run begins, or first shows itself, there."""
+    active = AgentActive(space_id=space_id, entity_id=run.agent_id, run_id=run.id)
+    return [
+        Announcement(event=event, space_id=space_id, run_id=run.id)
+        for event in (run_event(run, space_id), active)
+    ]
 
 
 def trigger_seen(run: Run, through: Sequence[str]) -> Trigger:

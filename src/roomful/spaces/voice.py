@@ -13,7 +13,6 @@ import msgspec
 from roomful.domain.changes import AddMessage, Change, Release, SaveMessage, SaveRun, Unblock
 from roomful.domain.errors import NotFound, RoomfulError
 from roomful.domain.events import (
-    AgentActive,
     AgentInactive,
     Announcement,
     CallStarted,
@@ -37,7 +36,7 @@ from roomful.domain.ports import Clock, Ids, Store
 from roomful.domain.runs import Lease, Place, Run, RunStatus
 from roomful.spaces.announcer import Announcer, copy_of
 from roomful.spaces.outbox import Outbox
-from roomful.spaces.run_news import run_event
+from roomful.spaces.run_news import run_began, run_event
 
 SAVE_SECONDS = 0.25
 
@@ -203,10 +202,7 @@ class Voice:
         if space_id in self.run.shown_in:
             return [], []
         self.run.shown_in = [*self.run.shown_in, space_id]
-        run = self.run
-        active = AgentActive(space_id=space_id, entity_id=run.agent_id, run_id=run.id)
-        heard = [self.about(space_id, run_event(run, space_id)), self.about(space_id, active)]
-        return [SaveRun(msgspec.structs.replace(run))], heard
+        return [SaveRun(msgspec.structs.replace(self.run))], run_began(self.run, space_id)
 
     # What is kept.
 
