@@ -118,7 +118,7 @@ async def test_whoever_lost_the_lease_writes_nothing(store: Store) -> None:
     stale: list[Change] = [AddMessage(message("m1")), SaveRun(run(status="failed")), Guard(old)]
     with pytest.raises(LeaseLost):
         await store.commit(stale)
-    assert await store.run("r") == run()
+    assert await store.run("r") == run(status="running")
     assert await ids(store) == []
     await store.commit([Guard(new), SaveRun(run(status="failed"))])
     assert await store.run("r") == run(status="failed")

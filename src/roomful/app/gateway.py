@@ -24,6 +24,7 @@ from roomful.runs.intake import Intake
 from roomful.runs.loop import RunLoop
 from roomful.runs.results import Results
 from roomful.runs.settling import Settling
+from roomful.runs.starting import Starting
 from roomful.runs.worker import Worker
 from roomful.settings import Settings, split
 from roomful.spaces.access import Access
@@ -92,8 +93,9 @@ class Gateway:
             lease_seconds=settings.lease_seconds,
             is_alone=settings.database.startswith("sqlite:"),
         )
+        starting = Starting(worker=worker, announcer=announcer, clock=clock, ids=ids)
         settling = Settling(
-            store=store, worker=worker, announcer=announcer, results=results, clock=clock, ids=ids
+            store=store, worker=worker, announcer=announcer, starting=starting, results=results
         )
         answers = Answers(store=store, agents=agents, settling=settling, clock=clock, ids=ids)
         worker.each_tick(answers.expire_overdue)
@@ -107,7 +109,7 @@ class Gateway:
             history=history,
             blobs=blobs,
             intake=Intake(
-                store=store, access=access, announcer=announcer, worker=worker, clock=clock, ids=ids
+                store=store, access=access, announcer=announcer, starting=starting, clock=clock, ids=ids
             ),
             worker=worker,
             answers=answers,

@@ -31,6 +31,8 @@ class Limits(Frozen):
     calls_per_run: int = 50
     depth: int = 8
     runs_per_root: int = 32
+    runs_per_pair: int = 60
+    """How often a minute one agent may wake another by mentioning it."""
     tokens_per_root: int | None = None
     model_silence_seconds: float = 120
     run_seconds: float | None = None

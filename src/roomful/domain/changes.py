@@ -8,7 +8,7 @@ from roomful.domain.entities import Entity, Token
 from roomful.domain.grants import Grant
 from roomful.domain.invites import Invite
 from roomful.domain.messages import Message
-from roomful.domain.runs import Call, Lease, Run, Step
+from roomful.domain.runs import Call, Handed, Lease, Run, Step
 from roomful.domain.shape import Frozen
 from roomful.domain.spaces import Role, Space
 
@@ -102,6 +102,16 @@ class AddRun(Frozen):
     lease: Lease | None = None
 
 
+class ExpectRoom(Frozen):
+    """OverBound unless the root may have another run, and the pair of agents another one since then."""
+
+    root_run_id: str
+    runs_per_root: int
+    pair: tuple[str, str] | None = None
+    since: str = ""
+    runs_per_pair: int = 0
+
+
 class SaveRun(Frozen):
     run: Run
 
@@ -139,6 +149,22 @@ class SaveCalls(Frozen):
 
 class SaveStep(Frozen):
     step: Step
+
+
+class Hand(Frozen):
+    """Gives a message to a run that is at work. Conflict when it is not queued or running any more."""
+
+    handed: Handed
+
+
+class SaveHanded(Frozen):
+    handed: tuple[Handed, ...]
+
+
+class ExpectNoneHanded(Frozen):
+    """Conflict when the run was given a message that none of its steps has had yet."""
+
+    run_id: str
 
 
 class KeepAlive(Frozen):
@@ -253,6 +279,10 @@ Change: TypeAlias = (
     | ExpectStatus
     | Unblock
     | ExpectCall
+    | ExpectRoom
+    | Hand
+    | SaveHanded
+    | ExpectNoneHanded
     | AddBlob
     | ShowBlob
     | AddGrant

@@ -3,9 +3,9 @@
 from typing import TypeAlias
 
 from roomful.domain.agents import ModelRef
-from roomful.domain.runs import Usage
 from roomful.domain.shape import Frozen, Json
 from roomful.domain.tools import ModelTool
+from roomful.domain.usage import Usage
 
 
 class SystemMessage(Frozen, tag_field="role", tag="system"):

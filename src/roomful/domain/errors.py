@@ -8,6 +8,7 @@ RoomfulError
 ├── Conflict        somebody else was first
 ├── TooLarge        over a stated limit
 ├── RateLimited     too often
+├── OverBound       a chain of runs is as long, wide or fast as it may be
 ├── Unavailable     a part of the house does not answer; try again
 └── LeaseLost       another worker drives this run now; stop without a word
 """
@@ -63,6 +64,16 @@ class RateLimited(RoomfulError):
     def __init__(self, detail: str, retry_after: float = 1.0) -> None:
         super().__init__(detail)
         self.retry_after = retry_after
+
+
+class OverBound(RoomfulError):
+    """`bound` is the name of the limit that was hit."""
+
+    code = "limit"
+
+    def __init__(self, bound: str, detail: str) -> None:
+        super().__init__(detail)
+        self.bound = bound
 
 
 class Unavailable(RoomfulError):

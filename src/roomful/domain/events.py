@@ -13,6 +13,7 @@ from roomful.domain.messages import Message
 from roomful.domain.runs import PendingCall, RunError, RunStatus, Trigger
 from roomful.domain.shape import UNSET, Json, Noun, Unset
 from roomful.domain.spaces import Member
+from roomful.domain.trails import Child, ChildCall
 
 
 class MessageChanged(Noun):
@@ -117,6 +118,44 @@ class CallFailed(Noun):
     args: Json | Unset = UNSET
 
 
+class SubagentCall(Noun):
+    """Inside the delegation that `tool_call_id` shows, a call opened or settled. `path` is the list of inner
+    calls from there down to the one whose sub-agent made it."""
+
+    type: ClassVar[str] = "subagent.call"
+    space_id: str
+    message_id: str
+    part_id: str
+    tool_call_id: str
+    path: list[str]
+    call: ChildCall
+
+
+class SubagentText(Noun):
+    """A sub-agent wrote: its text up to `offset`, then this. What stood behind `offset` is gone."""
+
+    type: ClassVar[str] = "subagent.text"
+    space_id: str
+    message_id: str
+    part_id: str
+    tool_call_id: str
+    path: list[str]
+    delta: str
+    offset: int
+
+
+class SubagentEnded(Noun):
+    """All about the sub-agent's run but its calls, which were told one by one."""
+
+    type: ClassVar[str] = "subagent.end"
+    space_id: str
+    message_id: str
+    part_id: str
+    tool_call_id: str
+    path: list[str]
+    child: Child
+
+
 class PartReset(Noun):
     type: ClassVar[str] = "part.reset"
     space_id: str
@@ -180,6 +219,9 @@ SpaceEvent: TypeAlias = (
     | CallReady
     | CallCompleted
     | CallFailed
+    | SubagentCall
+    | SubagentText
+    | SubagentEnded
     | PartReset
     | RunChanged
     | MemberJoined

@@ -1,6 +1,7 @@
 """The fold: a space as a reader has it, made of a snapshot and the events since. Applying an event twice
 changes nothing that applying it once did not. The gateway, the Python client and the page fold alike."""
 
+from collections.abc import Sequence
 from typing import assert_never, cast
 
 import msgspec
@@ -21,6 +22,9 @@ from roomful.domain.events import (
     ReadUpTo,
     RunChanged,
     SpaceEvent,
+    SubagentCall,
+    SubagentEnded,
+    SubagentText,
     TextDelta,
     TextEnded,
     TextStarted,
@@ -29,6 +33,7 @@ from roomful.domain.messages import Message, Part, PartStatus, ReasoningPart, Te
 from roomful.domain.runs import ENDED
 from roomful.domain.shape import UNSET, Json
 from roomful.domain.spaces import Member
+from roomful.domain.trails import Child, ChildCall
 
 
 class _Growing:
@@ -131,6 +136,8 @@ class SpaceView:
                 self._end_text(event)
             case CallReady() | CallCompleted() | CallFailed():
                 self._settle_call(event)
+            case SubagentCall() | SubagentText() | SubagentEnded():
+                self._grow_trail(event)
             case PartReset():
                 self._reset(event.part_id)
             case MessageChanged():
@@ -190,6 +197,12 @@ class SpaceView:
         for index, part in enumerate(message.parts):
             if part.id == event.part_id and isinstance(part, ToolCallPart):
                 message.parts[index] = settled_part(part, event)
+
+    def _grow_trail(self, event: SubagentCall | SubagentText | SubagentEnded) -> None:
+        message = self._messages.get(event.message_id)
+        for part in message.parts if message is not None else ():
+            if part.id == event.part_id and isinstance(part, ToolCallPart) and part.child is not UNSET:
+                part.child = grown_child(part.child, event, event.path)
 
     def _reset(self, part_id: str) -> None:
         for message in self._messages.values():
@@ -262,6 +275,41 @@ def settled_part(part: ToolCallPart, event: CallReady | CallCompleted | CallFail
             status, more["error"] = "error", event.error
     args = event.args if event.args is not UNSET else part.args
     return msgspec.structs.replace(part, status=status, args=args, **more)
+
+
+def grown_child(
+    child: Child, event: SubagentCall | SubagentText | SubagentEnded, path: Sequence[str]
+) -> Child:
+    """The delegation after this event; `path` is the way that is still to go, down to where it happened."""
+    calls = child.calls or []
+    if path:
+        grown = [
+            _grown_call(call, event, path[1:]) if call.tool_call_id == path[0] else call for call in calls
+        ]
+        return msgspec.structs.replace(child, calls=grown)
+    match event:
+        case SubagentCall():
+            known = {call.tool_call_id: call for call in calls}
+            before = known.get(event.call.tool_call_id)
+            if before is not None and event.call.child is UNSET:
+                event = msgspec.structs.replace(
+                    event, call=msgspec.structs.replace(event.call, child=before.child)
+                )
+            return msgspec.structs.replace(
+                child, calls=list({**known, event.call.tool_call_id: event.call}.values())
+            )
+        case SubagentText():
+            return msgspec.structs.replace(child, text=child.text[: event.offset] + event.delta)
+        case SubagentEnded():
+            return msgspec.structs.replace(event.child, calls=calls)
+
+
+def _grown_call(
+    call: ChildCall, event: SubagentCall | SubagentText | SubagentEnded, path: Sequence[str]
+) -> ChildCall:
+    if call.child is UNSET:
+        return call
+    return msgspec.structs.replace(call, child=grown_child(call.child, event, path))
 
 
 def merge_parts(known: list[Part], changed: Message) -> list[Part]:

@@ -5,6 +5,7 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from roomful.domain.shape import UNSET, Json, Noun, Unset
+from roomful.domain.trails import Child
 
 PartStatus = Literal["streaming", "ready", "running", "waiting", "complete", "error", "canceled", "unknown"]
 UNSETTLED: frozenset[PartStatus] = frozenset({"streaming", "ready", "running"})
@@ -60,6 +61,10 @@ class ToolCallPart(Noun, tag_field="type", tag="tool_call"):
     """What a tool wants to know before it can go on: `{"requests": {key: {message, schema}}}`."""
     answered_by: str | Unset = UNSET
     answered_at: str | Unset = UNSET
+    child: Child | Unset = UNSET
+    """What happened inside, when the call is a delegation and wholly visible."""
+    provider_call_id: str | Unset = UNSET
+    """The id under which another system knew an imported call."""
 
 
 Part: TypeAlias = TextPart | ReasoningPart | ToolCallPart
@@ -86,6 +91,15 @@ class Message(Noun):
     def text(self) -> str:
         """The words alone, without tool parts."""
         return "\n".join(part.text for part in self.parts if isinstance(part, TextPart))
+
+
+def delegations(message: Message) -> list[ToolCallPart]:
+    """The parts of sub-agents that are still at work: what they do is read from their own rows."""
+    return [
+        part
+        for part in message.parts
+        if isinstance(part, ToolCallPart) and part.child is not UNSET and part.child.status == "running"
+    ]
 
 
 def part_for_one(part: Part) -> str | None:

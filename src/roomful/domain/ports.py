@@ -16,7 +16,7 @@ from roomful.domain.events import Announcement, CutReason, Position
 from roomful.domain.grants import Grant
 from roomful.domain.messages import Message
 from roomful.domain.outcomes import Outcome
-from roomful.domain.runs import Call, Run, RunStatus, Step
+from roomful.domain.runs import Call, Handed, Run, RunStatus, Step
 from roomful.domain.spaces import Member, MySpace, Role, Space
 from roomful.domain.tools import ToolSpec
 
@@ -55,6 +55,14 @@ class KnownAnswer(msgspec.Struct, frozen=True):
     digest: bytes
     status: int
     answer: bytes
+
+
+class Descent(msgspec.Struct, frozen=True):
+    """Runs below some calls, with their own calls and steps, each in order."""
+
+    runs: list[Run]
+    calls: list[Call]
+    steps: list[Step]
 
 
 class Figures(msgspec.Struct, frozen=True):
@@ -127,6 +135,31 @@ class Store(Protocol):
     async def call(self, call_id: str) -> Call | None: ...
     async def overdue_calls(self, now: float, limit: int = 100) -> list[Call]:
         """Waiting, and their deadline has passed."""
+        ...
+
+    async def replies_awaited(self, space_id: str) -> list[Call]:
+        """Calls that wait for somebody's message in this space."""
+        ...
+
+    async def calls_of_ended_children(self, limit: int = 100) -> list[Call]:
+        """Calls that still wait for a run that has ended."""
+        ...
+
+    async def children(self, call_ids: Sequence[str]) -> list[Run]:
+        """The runs that these calls started."""
+        ...
+
+    async def descent(self, call_ids: Sequence[str]) -> Descent:
+        """Everything below these calls, at any depth, in one read."""
+        ...
+
+    async def runs_of_root(self, root_run_id: str) -> list[Run]:
+        """Those that have not ended."""
+        ...
+
+    async def tokens_of_root(self, root_run_id: str) -> int: ...
+    async def handed(self, run_id: str) -> list[Handed]:
+        """The messages that a run was given while it was at work, in the order of their coming."""
         ...
 
     async def grants_in(self, space_id: str) -> list[Grant]: ...

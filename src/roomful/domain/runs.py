@@ -3,14 +3,15 @@
 from typing import Literal
 
 from roomful.domain.messages import MemberAnswer
-from roomful.domain.shape import UNSET, Frozen, Json, Noun, Unset
+from roomful.domain.shape import UNSET, Json, Noun, Unset
 from roomful.domain.tools import Visibility
+from roomful.domain.usage import Usage
 
 RunStatus = Literal["queued", "running", "waiting_tool", "waiting_reply", "completed", "failed", "canceled"]
 ENDED: frozenset[RunStatus] = frozenset({"completed", "failed", "canceled"})
 ACTIVE: tuple[RunStatus, ...] = ("queued", "running", "waiting_tool", "waiting_reply")
 WAITING: frozenset[RunStatus] = frozenset({"waiting_tool", "waiting_reply"})
-TriggerType = Literal["message", "mention", "plan", "service", "call", "answer", "handoff"]
+TriggerType = Literal["message", "mention", "plan", "service", "call", "answer"]
 CallStatus = Literal["ready", "running", "waiting", "complete", "error", "canceled", "unknown"]
 WaitsFor = Literal["answer", "approval", "callback", "reply", "child_run"]
 SETTLED: frozenset[CallStatus] = frozenset({"complete", "error", "canceled", "unknown"})
@@ -27,17 +28,6 @@ class Trigger(Noun):
 class RunError(Noun):
     code: str
     message: str
-
-
-class Usage(Frozen):
-    input_tokens: int = 0
-    output_tokens: int = 0
-
-    def plus(self, other: "Usage") -> "Usage":
-        return Usage(
-            input_tokens=self.input_tokens + other.input_tokens,
-            output_tokens=self.output_tokens + other.output_tokens,
-        )
 
 
 class PendingCall(Noun):
@@ -64,6 +54,14 @@ class Run(Noun):
     ended_at: str | Unset = UNSET
     shown_in: list[str] = []
     """Every space that knows of this run: its trigger space and those where it opened a message."""
+    depth: int = 0
+    """How many runs lie between this one and the root."""
+    started_by: str | Unset = UNSET
+    """The agent whose run started this one."""
+    asks_in: str | Unset = UNSET
+    """Where a called run asks people and speaks when it names no space: where its caller was."""
+    in_turn: bool | Unset = UNSET
+    """It begins only when no other such run of its agent is at work."""
 
     @property
     def ended(self) -> bool:
@@ -84,6 +82,17 @@ class Place(Noun):
     space_id: str
     message_id: str
     part_id: str
+
+
+class Awaited(Noun):
+    """Whose message settles a call that waits for a reply: anybody of these kinds, and these."""
+
+    space_id: str
+    kinds: list[Literal["agent", "human"]] = []
+    entity_ids: list[str] = []
+
+    def includes(self, entity_id: str, kind: str) -> bool:
+        return entity_id in self.entity_ids or kind in self.kinds
 
 
 class Call(Noun):
@@ -118,12 +127,31 @@ class Call(Noun):
     """What a tool asked in the middle of its work."""
     continuation: Json | Unset = UNSET
     """`{"state": …, "answer": …}` for the executor of a call that goes on after such a question."""
+    mentions: list[str] = []
+    """The members whom a text addresses."""
+    awaited: Awaited | Unset = UNSET
+    """Whose reply the call waits for."""
+    seen_inside: Visibility = Visibility.HIDDEN
+    """How much of a sub-agent's call is seen in the part that shows the delegation."""
 
 
 class Step(Noun):
-    """One model request of a run and what it said besides its calls. Stored when the step has ended."""
+    """One model request of a run and what it said besides its calls."""
 
     run_id: str
     number: int
     text: str = ""
     usage: Usage = Usage()
+    is_open: bool = False
+    """The model still writes it: this is what was seen of it so far."""
+
+
+class Handed(Noun):
+    """A message given to a run that was at work already. `step` is the model request that first had it."""
+
+    run_id: str
+    message_id: str
+    space_id: str
+    entity_id: str
+    at: str
+    step: int | Unset = UNSET

@@ -11,8 +11,8 @@ from roomful.domain.deltas import (
     TextPiece,
     UsageReport,
 )
-from roomful.domain.runs import Usage
 from roomful.domain.shape import clean_text, encode_json
+from roomful.domain.usage import Usage
 from roomful.models import faults
 from roomful.models.chunks import CallDelta, Chunk, FunctionPiece, Lines
 

@@ -32,8 +32,8 @@ from roomful.domain.deltas import (
     UserMessage,
 )
 from roomful.domain.errors import Invalid
-from roomful.domain.runs import Usage
 from roomful.domain.shape import Json, clean_text, encode_json
+from roomful.domain.usage import Usage
 from roomful.models import faults
 from roomful.models.chunks import json_object
 

@@ -20,8 +20,8 @@ from roomful.domain.deltas import (
     UsageReport,
     UserMessage,
 )
-from roomful.domain.runs import Usage
 from roomful.domain.shape import Json, encode_json
+from roomful.domain.usage import Usage
 from roomful.models import faults
 from roomful.models.script import NAME, Call, Script, Step, Turn, When
 

@@ -14,9 +14,10 @@ from roomful.domain.events import Announcement, SpaceEvent, TextDelta, TextEnded
 from roomful.domain.grants import Granted
 from roomful.domain.messages import TextPart, ToolCallPart
 from roomful.domain.ports import Ids
-from roomful.domain.runs import Call, Usage
+from roomful.domain.runs import Call
 from roomful.domain.shape import UNSET, clean_text
 from roomful.domain.tools import Fallback, ToolSpec, Visibility
+from roomful.domain.usage import Usage
 from roomful.routing.assembly import Assembly
 from roomful.routing.redact import approval_card, ready_event, settled_event, text_end, whole_event
 from roomful.routing.route import RouteFinder

@@ -9,7 +9,7 @@ import msgspec
 from roomful.domain.changes import Change, SaveCalls, SaveStep
 from roomful.domain.events import Announcement
 from roomful.domain.messages import ToolCallPart
-from roomful.domain.outcomes import Done, Failed, Outcome, Waiting
+from roomful.domain.outcomes import Done, Ends, Failed, Outcome, Waiting
 from roomful.domain.ports import CallContext, Executor, Ids
 from roomful.domain.runs import SETTLED, Call, PendingCall, Step
 from roomful.domain.shape import UNSET
@@ -189,6 +189,8 @@ def apply_outcome(call: Call, outcome: Outcome) -> None:
     match outcome:
         case Done():
             call.status, call.result, call.told = "complete", outcome.value, outcome.told
+        case Ends():
+            call.status, call.result = "complete", outcome.value
         case Failed():
             call.status, call.error = "error", outcome.error
         case Waiting():

@@ -5,20 +5,20 @@ from typing import Any
 
 import msgspec
 
-from roomful.domain.changes import AddMessage, AddRun, Change, Recall, ShowBlob
+from roomful.domain.agents import Agent
+from roomful.domain.changes import AddMessage, Change, Recall, ShowBlob
 from roomful.domain.entities import Principal
 from roomful.domain.errors import Conflict, Invalid, NotFound
 from roomful.domain.events import Announcement, MessageChanged
 from roomful.domain.messages import Message, TextPart
 from roomful.domain.ports import Clock, Ids, KnownAnswer, Store
-from roomful.domain.runs import Lease, Run, Trigger, TriggerType
+from roomful.domain.runs import Run, Trigger, TriggerType
 from roomful.domain.shape import UNSET, Json, Noun, check_id, clean_text, encode_json
 from roomful.domain.spaces import Member
-from roomful.runs.worker import Worker
+from roomful.runs.starting import NewRun, Starting
 from roomful.spaces.access import Access
 from roomful.spaces.announcer import Announcer
 from roomful.spaces.mentions import check_mentions, find_mentions, who_wakes
-from roomful.spaces.run_news import run_began
 
 TEXT_LIMIT = 100_000
 MOST_ATTACHMENTS = 16
@@ -42,14 +42,14 @@ class Intake:
         store: Store,
         access: Access,
         announcer: Announcer,
-        worker: Worker,
+        starting: Starting,
         clock: Clock,
         ids: Ids,
     ) -> None:
         self._store = store
         self._access = access
         self._announcer = announcer
-        self._worker = worker
+        self._starting = starting
         self._clock = clock
         self._ids = ids
 
@@ -78,7 +78,7 @@ class Intake:
             message.reply_to = reply_to
         message.attachments = await self._attached(principal, attachments)
         woken = who_wakes(space, members, principal.entity_id, message.mentions)
-        runs = [self._run(agent_id, message) for agent_id in woken if await self._store.agent(agent_id)]
+        runs = [self._run(agent, message) for who in woken if (agent := await self._store.agent(who))]
         try:
             return await self._store_all(principal, message, runs, key, digest)
         except Conflict:
@@ -89,67 +89,47 @@ class Intake:
 
     async def trigger(self, principal: Principal, agent_id: str, payload: Json) -> Run:
         """A run that no message starts: it is in no space until it enters or names one."""
-        run_id = self._ids.new("run")
-        lease = self._worker.reserve(run_id)
-        run = Run(
-            id=run_id,
-            agent_id=agent_id,
-            status="queued" if lease is None else "running",
-            trigger=Trigger(type="service", entity_id=principal.entity_id, payload=payload),
-            root_run_id=run_id,
-            created_at=self._clock.iso(),
+        agent = await self._store.agent(agent_id)
+        if agent is None:
+            raise NotFound(f"there is no agent {agent_id!r}")
+        new = self._starting.new(
+            agent, Trigger(type="service", entity_id=principal.entity_id, payload=payload)
         )
-        added = AddRun(run=msgspec.structs.replace(run), lease=lease)
-        await self._store.commit([added], lambda _: self._launch([run], [lease]))
-        return run
+        await self._store.commit([new.change], lambda _: self._starting.began(new))
+        return new.run
 
     async def retry(self, failed: Run, also: Callable[[Run], Sequence[Change]] = lambda _: ()) -> Run:
         """What started a failed run starts a new one. `also` is stored with it."""
-        await self._check_retry(failed)
-        run_id, space_id = self._ids.new("run"), failed.trigger.space_id
-        lease = self._worker.reserve(run_id)
-        run = Run(
-            id=run_id,
-            agent_id=failed.agent_id,
-            status="queued" if lease is None else "running",
-            trigger=msgspec.structs.replace(failed.trigger),
-            root_run_id=run_id,
-            created_at=self._clock.iso(),
-            active_space_id=space_id,
-            shown_in=[space_id] if space_id else [],
-        )
-
-        def then(_: list[Any]) -> None:
-            if space_id:
-                self._announcer(_news_of([run], space_id))
-            self._launch([run], [lease])
-
-        stored = msgspec.structs.replace(run, shown_in=[*run.shown_in])
-        await self._store.commit([AddRun(run=stored, lease=lease), *also(stored)], then)
+        agent = await self._check_retry(failed)
+        new = self._starting.new(agent, msgspec.structs.replace(failed.trigger))
+        stored = msgspec.structs.replace(new.run, shown_in=[*new.run.shown_in])
+        await self._store.commit([new.change, *also(stored)], lambda _: self._starting.began(new))
         return stored
 
-    async def _check_retry(self, run: Run) -> None:
+    async def _check_retry(self, run: Run) -> Agent:
         if run.status != "failed":
             raise Conflict(f"this run is {run.status}: only a failed one can be retried")
         if run.parent_call_id is not UNSET:
             raise Conflict("another run called this one and was told that it failed: retry that one")
-        if await self._store.agent(run.agent_id) is None:
+        agent = await self._store.agent(run.agent_id)
+        if agent is None:
             raise Conflict(f"the agent {run.agent_id!r} is no more")
         space_id, message_id = run.trigger.space_id, run.trigger.message_id
         if not space_id:
-            return
+            return agent
         if await self._store.role(space_id, run.agent_id) is None:
             raise Conflict(f"the agent {run.agent_id!r} is not in {space_id!r} any more")
         message = await self._store.message(space_id, message_id) if message_id else None
         if message_id and (message is None or message.deleted):
             raise Conflict("the message that started this run was deleted")
+        return agent
 
     async def _store_all(
-        self, principal: Principal, message: Message, runs: list[Run], key: str | None, digest: bytes
+        self, principal: Principal, message: Message, runs: list[NewRun], key: str | None, digest: bytes
     ) -> Posted:
         changes: list[Change] = []
         if key is not None:
-            remembered = _Remembered(message_id=message.id, run_ids=[run.id for run in runs])
+            remembered = _Remembered(message_id=message.id, run_ids=[new.run.id for new in runs])
             changes.append(
                 Recall(
                     owner=principal.entity_id,
@@ -159,31 +139,21 @@ class Intake:
                     answer=encode_json(remembered),
                 )
             )
-        leases = [self._worker.reserve(run.id) for run in runs]
-        for run, lease in zip(runs, leases, strict=True):
-            run.status = "running" if lease is not None else "queued"
-            changes.append(AddRun(run=msgspec.structs.replace(run), lease=lease))
+        changes += [new.change for new in runs]
         changes += [ShowBlob(blob_id, message.space_id) for blob_id in message.attachments]
         changes.append(AddMessage(message))
 
         def then(results: list[Any]) -> None:
             message.seq = results[-1]
-            self._announce(message, runs)
-            self._launch(runs, leases)
+            self._announce(message)
+            self._starting.began(*runs)
 
         await self._store.commit(changes, then)
-        return Posted(message=message, runs=runs)
+        return Posted(message=message, runs=[new.run for new in runs])
 
-    def _announce(self, message: Message, runs: Sequence[Run]) -> None:
-        space_id = message.space_id
-        event = MessageChanged(space_id=space_id, message=msgspec.structs.replace(message))
-        heard = [Announcement(event=event, space_id=space_id, message_id=message.id)]
-        self._announcer(heard + _news_of(runs, space_id))
-
-    def _launch(self, runs: Sequence[Run], leases: Sequence[Lease | None]) -> None:
-        for run, lease in zip(runs, leases, strict=True):
-            if lease is not None:
-                self._worker.launch(run, lease)
+    def _announce(self, message: Message) -> None:
+        event = MessageChanged(space_id=message.space_id, message=msgspec.structs.replace(message))
+        self._announcer([Announcement(event=event, space_id=message.space_id, message_id=message.id)])
 
     def _message(
         self, author: str, space_id: str, text: str, members: Sequence[Member], mentions: Sequence[str]
@@ -203,24 +173,12 @@ class Intake:
             mentions=list(dict.fromkeys(named)),
         )
 
-    def _run(self, agent_id: str, message: Message) -> Run:
-        run_id = self._ids.new("run")
-        kind: TriggerType = "mention" if agent_id in message.mentions else "message"
-        return Run(
-            id=run_id,
-            agent_id=agent_id,
-            status="queued",
-            trigger=Trigger(
-                type=kind,
-                space_id=message.space_id,
-                message_id=message.id,
-                entity_id=message.entity_id,
-            ),
-            root_run_id=run_id,
-            created_at=self._clock.iso(),
-            active_space_id=message.space_id,
-            shown_in=[message.space_id],
+    def _run(self, agent: Agent, message: Message) -> NewRun:
+        kind: TriggerType = "mention" if agent.id in message.mentions else "message"
+        trigger = Trigger(
+            type=kind, space_id=message.space_id, message_id=message.id, entity_id=message.entity_id
         )
+        return self._starting.new(agent, trigger)
 
     async def _attached(self, principal: Principal, blob_ids: Sequence[str]) -> list[str]:
         """Each once, and only what the author may have: from now on the whole space may."""
@@ -251,10 +209,6 @@ class Intake:
             raise NotFound(f"the message that this key made is not in {space_id!r}")
         runs = [await self._store.run(run_id) for run_id in remembered.run_ids]
         return Posted(message=message, runs=[run for run in runs if run is not None], replayed=True)
-
-
-def _news_of(runs: Sequence[Run], space_id: str) -> list[Announcement]:
-    return [news for run in runs for news in run_began(run, space_id)]
 
 
 def _checked(text: str, attachments: Sequence[str]) -> str:

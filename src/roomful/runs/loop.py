@@ -13,9 +13,10 @@ from roomful.domain.errors import LeaseLost, RoomfulError, Unavailable
 from roomful.domain.grants import Granted
 from roomful.domain.messages import TextPart, ToolCallPart
 from roomful.domain.ports import Ids, Models, Store
-from roomful.domain.runs import SETTLED, Call, RunError, Step, Usage
+from roomful.domain.runs import SETTLED, Call, RunError, Step
 from roomful.domain.shape import UNSET
 from roomful.domain.tools import ToolSpec
+from roomful.domain.usage import Usage
 from roomful.recall.attachments import attached
 from roomful.recall.context import Scene, describe, look_around, trigger_in_words
 from roomful.recall.transcript import transcript

@@ -6,18 +6,19 @@ from typing import Any
 
 import msgspec
 
-from roomful.domain.changes import AddRun, Change, ExpectCall, SaveCalls, SaveMessage, Unblock
+from roomful.domain.changes import Change, ExpectCall, SaveCalls, SaveMessage, Unblock
 from roomful.domain.errors import Conflict
 from roomful.domain.events import Announcement, MessageChanged, SpaceEvent
 from roomful.domain.messages import Message, Part, ToolCallPart
-from roomful.domain.ports import Clock, Ids, Store
-from roomful.domain.runs import SETTLED, Call, Lease, Run, Trigger
+from roomful.domain.ports import Store
+from roomful.domain.runs import SETTLED, Call, Run, Trigger
 from roomful.domain.shape import UNSET, Json
 from roomful.routing.redact import settled_event, shown_args, shown_error, shown_result, whole_event
 from roomful.runs.results import Results
+from roomful.runs.starting import NewRun, Starting
 from roomful.runs.worker import Worker
 from roomful.spaces.announcer import Announcer
-from roomful.spaces.run_news import run_began, run_event
+from roomful.spaces.run_news import run_event
 
 
 class Settling:
@@ -27,16 +28,14 @@ class Settling:
         store: Store,
         worker: Worker,
         announcer: Announcer,
+        starting: Starting,
         results: Results,
-        clock: Clock,
-        ids: Ids,
     ) -> None:
         self._store = store
         self._worker = worker
         self._results = results
         self._announcer = announcer
-        self._clock = clock
-        self._ids = ids
+        self._starting = starting
 
     async def settle(self, run: Run, call: Call, more: Sequence[Change] = ()) -> None:
         """Stores the call as it is now, if it still waited until now. Raises Conflict if it did not."""
@@ -44,19 +43,17 @@ class Settling:
         messages = await self._messages(run, call)
         for message in messages:
             message.parts = [_settled(part, call) for part in message.parts]
-        woken, lease = self._follow_up(run, call) if _came_late(call) else (None, None)
+        woken = await self._follow_up(run, call) if _came_late(call) else None
         changes: list[Change] = [ExpectCall(call.id), SaveCalls((call,)), *kept, *more]
         changes += [SaveMessage(message) for message in messages]
         if woken is not None:
-            changes.append(AddRun(run=msgspec.structs.replace(woken), lease=lease))
+            changes.append(woken.change)
         changes.append(Unblock(run.id))
 
         def then(results: list[Any]) -> None:
             self._announce(run, call, messages, results[-1])
             if woken is not None:
-                self._announcer(run_began(woken, woken.shown_in[0]))
-                if lease is not None:
-                    self._worker.launch(woken, lease)
+                self._starting.began(woken)
 
         try:
             [*_, unblocked] = await self._store.commit(changes, then)
@@ -106,29 +103,19 @@ class Settling:
             ]
         self._announcer(heard)
 
-    def _follow_up(self, run: Run, call: Call) -> tuple[Run, Lease | None]:
+    async def _follow_up(self, run: Run, call: Call) -> NewRun | None:
         """An answer to a card that nobody waited for wakes the agent with a run of its own."""
-        run_id = self._ids.new("run")
-        space_id = call.places[0].space_id
-        lease = self._worker.reserve(run_id)
+        agent = await self._store.agent(run.agent_id)
+        if agent is None:
+            return None
         trigger = Trigger(
             type="answer",
-            space_id=space_id,
+            space_id=call.places[0].space_id,
             message_id=call.places[0].message_id,
             entity_id=call.answered_by,
             payload={"toolName": call.tool_name, "args": call.args, "result": call.result},
         )
-        woken = Run(
-            id=run_id,
-            agent_id=run.agent_id,
-            status="queued" if lease is None else "running",
-            trigger=trigger,
-            root_run_id=run_id,
-            created_at=self._clock.iso(),
-            active_space_id=space_id,
-            shown_in=[space_id],
-        )
-        return woken, lease
+        return self._starting.new(agent, trigger)
 
 
 def _came_late(call: Call) -> bool:

@@ -57,6 +57,10 @@ class Worker:
         self._look = asyncio.Event()
         self._is_draining = False
 
+    def look(self) -> None:
+        """There may be a run that nobody drives: do not wait for the next tick."""
+        self._look.set()
+
     def each_tick(self, chore: Callable[[], Awaitable[None]]) -> None:
         """Something else to look after, as often as for runs that nobody drives."""
         self._chores.append(chore)
@@ -89,7 +93,7 @@ class Worker:
             return
         task = asyncio.create_task(self._drive(run, lease))
         self._tasks[run.id] = task
-        task.add_done_callback(lambda _: self._done(run.id, task))
+        task.add_done_callback(lambda _: self._done(run, task))
 
     def voice(self, run_id: str) -> Voice | None:
         """The voice of a run that is driven here now."""
@@ -164,15 +168,15 @@ class Worker:
         except RoomfulError as error:
             log.warning("run %s was not handed over: %s", voice.run.id, error.detail)
 
-    def _done(self, run_id: str, task: "asyncio.Task[None]") -> None:
-        if self._tasks.get(run_id) is task:
-            del self._tasks[run_id]
-            self._voices.pop(run_id, None)
-        self._stopping.discard(run_id)
+    def _done(self, run: Run, task: "asyncio.Task[None]") -> None:
+        if self._tasks.get(run.id) is task:
+            del self._tasks[run.id]
+            self._voices.pop(run.id, None)
+        self._stopping.discard(run.id)
         if not task.cancelled() and (error := task.exception()) is not None:
-            log.error("run %s was left by its driver", run_id, exc_info=error)
-            self._left.add(run_id)
-        if run_id in self._left and self._keeper is not None:
+            log.error("run %s was left by its driver", run.id, exc_info=error)
+            self._left.add(run.id)
+        if self._keeper is not None and (run.id in self._left or run.in_turn):
             self._look.set()
 
     async def _watch(self) -> None:

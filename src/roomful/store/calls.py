@@ -14,8 +14,10 @@ _decode_run = msgspec.json.Decoder(Run).decode
 _decode_step = msgspec.json.Decoder(Step).decode
 
 _PUT_CALL = """
-INSERT INTO calls (id, run_id, step, idx, status, deadline, body) VALUES (?, ?, ?, ?, ?, ?, ?)
-ON CONFLICT (id) DO UPDATE SET status = excluded.status, deadline = excluded.deadline, body = excluded.body"""
+INSERT INTO calls (id, run_id, step, idx, status, deadline, waits_for, waits_in, body)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+ON CONFLICT (id) DO UPDATE SET status = excluded.status, deadline = excluded.deadline,
+  waits_for = excluded.waits_for, waits_in = excluded.waits_in, body = excluded.body"""
 _PUT_STEP = """
 INSERT INTO steps (run_id, number, body) VALUES (?, ?, ?)
 ON CONFLICT (run_id, number) DO UPDATE SET body = excluded.body"""
@@ -30,6 +32,8 @@ def save_calls(calls: Sequence[Call]) -> Write:
             call.index,
             call.status,
             None if call.deadline is UNSET else call.deadline,
+            call.waits_for or None,
+            None if call.awaited is UNSET else call.awaited.space_id,
             encode_json(call).decode(),
         )
         for call in calls

@@ -7,7 +7,15 @@ from typing import TypeVar
 import msgspec
 
 from roomful.domain.errors import Conflict, Invalid, NotFound
-from roomful.domain.messages import Message, Part, ReasoningPart, TextPart, ToolCallPart, is_private
+from roomful.domain.messages import (
+    Message,
+    Part,
+    ReasoningPart,
+    TextPart,
+    ToolCallPart,
+    delegations,
+    is_private,
+)
 from roomful.domain.ports import StoredMessage
 from roomful.domain.shape import UNSET, clean_text, encode_json
 from roomful.store.announced import Announced
@@ -25,10 +33,11 @@ _ESCAPES = str.maketrans({"%": r"\%", "_": r"\_", "\\": r"\\"})
 
 _TAKE_SEQ = "UPDATE spaces SET last_seq = last_seq + 1 WHERE id = ? RETURNING last_seq"
 _INSERT = """
-INSERT INTO messages (space_id, seq, id, entity_id, run_id, status, is_private, is_answered, words, body)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING"""
+INSERT INTO messages
+  (space_id, seq, id, entity_id, run_id, status, is_private, is_answered, delegates, words, body)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING"""
 _SAVE = """
-UPDATE messages SET status = ?, is_private = ?, is_answered = ?, words = ?,
+UPDATE messages SET status = ?, is_private = ?, is_answered = ?, delegates = ?, words = ?,
   body = CAST(? AS TEXT) || seq || CAST(? AS TEXT)
 WHERE id = ? AND space_id = ?"""
 _SAVE_UNANSWERED = _SAVE + " AND NOT is_answered"
@@ -157,9 +166,15 @@ def _around_seq(message: Message) -> tuple[str, str]:
     return head + key, rest[rest.index(",") :]
 
 
-def _facts(message: Message) -> tuple[str, bool, bool, str]:
-    """The columns that stand beside the body: status, is_private, is_answered, words."""
-    return message.status, is_private(message), bool(_answered(message)), _words(message)
+def _facts(message: Message) -> tuple[str, bool, bool, bool, str]:
+    """The columns that stand beside the body: status, is_private, is_answered, delegates, words."""
+    return (
+        message.status,
+        is_private(message),
+        bool(_answered(message)),
+        bool(delegations(message)),
+        _words(message),
+    )
 
 
 def _answered(message: Message) -> dict[str, Part]:

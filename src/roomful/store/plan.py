@@ -17,8 +17,11 @@ from roomful.domain.changes import (
     EndLeases,
     EraseEntity,
     ExpectCall,
+    ExpectNoneHanded,
+    ExpectRoom,
     ExpectStatus,
     Guard,
+    Hand,
     KeepAlive,
     MarkRead,
     PutAgent,
@@ -31,6 +34,7 @@ from roomful.domain.changes import (
     RemoveSpace,
     RevokeTokens,
     SaveCalls,
+    SaveHanded,
     SaveMessage,
     SaveRun,
     SaveSpace,
@@ -41,7 +45,7 @@ from roomful.domain.changes import (
     UseInvite,
 )
 from roomful.domain.ports import Clock, KnownAnswer
-from roomful.store import blobs, calls, grants, invites, messages, people, remembered, runs, spaces
+from roomful.store import blobs, calls, company, grants, invites, messages, people, remembered, runs, spaces
 from roomful.store.database import Database, Write
 
 
@@ -77,6 +81,14 @@ def plan(change: Change, clock: Clock) -> Write:
             return runs.expect_status(change.run_id, change.statuses)
         case ExpectCall():
             return calls.expect_call(change.call_id)
+        case ExpectRoom():
+            return company.expect_room(change)
+        case Hand():
+            return company.hand(change.handed)
+        case SaveHanded():
+            return company.save_handed(change.handed)
+        case ExpectNoneHanded():
+            return company.expect_none_handed(change.run_id)
         case AddGrant():
             return grants.add_grant(change.grant)
         case RemoveGrant():

@@ -14,10 +14,10 @@ from roomful.domain.entities import Entity, Principal, Token
 from roomful.domain.errors import Invalid, Unavailable
 from roomful.domain.grants import Grant
 from roomful.domain.messages import Message
-from roomful.domain.ports import Clock, Figures, KnownAnswer, StoredMessage
-from roomful.domain.runs import Call, Run, RunStatus, Step
+from roomful.domain.ports import Clock, Descent, Figures, KnownAnswer, StoredMessage
+from roomful.domain.runs import Call, Handed, Run, RunStatus, Step
 from roomful.domain.spaces import Member, MySpace, Role, Space
-from roomful.store import blobs, calls, grants, messages, people, remembered, runs, spaces
+from roomful.store import blobs, calls, company, grants, messages, people, remembered, runs, spaces
 from roomful.store.announced import Announced
 from roomful.store.database import Engine
 from roomful.store.plan import plan, spaces_in
@@ -132,6 +132,27 @@ class Record:
 
     async def overdue_calls(self, now: float, limit: int = 100) -> list[Call]:
         return await calls.overdue_calls(self._reader, now, limit)
+
+    async def replies_awaited(self, space_id: str) -> list[Call]:
+        return await company.replies_awaited(self._reader, space_id)
+
+    async def calls_of_ended_children(self, limit: int = 100) -> list[Call]:
+        return await company.calls_of_ended_children(self._reader, limit)
+
+    async def children(self, call_ids: Sequence[str]) -> list[Run]:
+        return await company.children(self._reader, call_ids)
+
+    async def descent(self, call_ids: Sequence[str]) -> Descent:
+        return await company.descent(self._reader, call_ids)
+
+    async def runs_of_root(self, root_run_id: str) -> list[Run]:
+        return await company.runs_of_root(self._reader, root_run_id)
+
+    async def tokens_of_root(self, root_run_id: str) -> int:
+        return await company.tokens_of_root(self._reader, root_run_id)
+
+    async def handed(self, run_id: str) -> list[Handed]:
+        return await company.handed(self._reader, run_id)
 
     async def grants_in(self, space_id: str) -> list[Grant]:
         return await grants.grants_in(self._reader, space_id)

@@ -16,8 +16,10 @@ _IS_ACTIVE = "r.status IN ('queued', 'running', 'waiting_tool', 'waiting_reply')
 """Written as in the partial indexes, which are used only then."""
 
 _INSERT = """
-INSERT INTO runs (id, agent_id, status, root_run_id, created_at, ended_at, owner, fence, body)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"""
+INSERT INTO runs (id, agent_id, status, root_run_id, created_at, ended_at, parent_call_id, started_by,
+  in_turn, tokens, owner, fence, body)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"""
+_SAVE = "UPDATE runs SET status = ?, ended_at = ?, tokens = ?, body = ? WHERE id = ?"
 _SHOW = """
 INSERT INTO run_spaces (space_id, created_at, run_id, is_active) VALUES (?, ?, ?, ?)
 ON CONFLICT (space_id, created_at, run_id) DO UPDATE SET is_active = excluded.is_active
@@ -26,7 +28,11 @@ _CLAIM = """
 UPDATE runs SET owner = ?, fence = fence + 1
 WHERE id = ? AND status IN ('queued', 'running') AND (owner IS NULL OR NOT EXISTS (
   SELECT 1 FROM workers WHERE workers.id = runs.owner AND workers.until >= ?
-)) RETURNING fence"""
+)) AND NOT (in_turn AND EXISTS (
+  SELECT 1 FROM runs b WHERE b.in_turn AND b.agent_id = runs.agent_id AND b.id <> runs.id
+    AND b.status IN ('queued', 'running')
+    AND (b.owner IS NOT NULL OR (b.created_at, b.id) < (runs.created_at, runs.id))
+)) RETURNING fence, body"""
 _TAKE_OVER = "UPDATE runs SET owner = ?, fence = fence + 1 WHERE id = ? RETURNING fence"
 _UNOWNED = f"""
 SELECT r.id FROM runs r LEFT JOIN workers w ON w.id = r.owner
@@ -39,7 +45,8 @@ INSERT INTO workers (id, until) VALUES (?, ?) ON CONFLICT (id) DO UPDATE SET unt
 def add_run(run: Run, lease: Lease | None) -> Write:
     owner, fence = (lease.owner, lease.fence) if lease else (None, 0)
     head = (run.id, run.agent_id, run.status, run.root_run_id, run.created_at, _ended_at(run))
-    values = (*head, owner, fence, encode_json(run).decode())
+    company = (run.parent_call_id or None, run.started_by or None, bool(run.in_turn), _tokens(run))
+    values = (*head, *company, owner, fence, encode_json(run).decode())
     shown = _shown(run)
 
     def write(db: Database) -> None:
@@ -53,11 +60,11 @@ def add_run(run: Run, lease: Lease | None) -> Write:
 
 def save_run(run: Run) -> Write:
     """Owner and fence belong to leases; nothing of the run itself touches them."""
-    values = (run.status, _ended_at(run), encode_json(run).decode(), run.id)
+    values = (run.status, _ended_at(run), _tokens(run), encode_json(run).decode(), run.id)
     shown = _shown(run)
 
     def write(db: Database) -> None:
-        if not db.count("UPDATE runs SET status = ?, ended_at = ?, body = ? WHERE id = ?", values):
+        if not db.count(_SAVE, values):
             raise _no_run(values[-1])
         for row in shown:
             db.count(_SHOW, row)
@@ -68,7 +75,15 @@ def save_run(run: Run) -> Write:
 def claim_run(run_id: str, owner: str, now: float) -> Write:
     def write(db: Database) -> Lease | None:
         rows = db.rows(_CLAIM, (owner, run_id, now))
-        return Lease(run_id=run_id, owner=owner, fence=rows[0][0]) if rows else None
+        if not rows:
+            return None
+        [(fence, body)] = rows
+        run = _decode(body)
+        if run.status == "queued":
+            run.status = "running"
+            body = encode_json(run).decode()
+            db.count("UPDATE runs SET status = ?, body = ? WHERE id = ?", (run.status, body, run_id))
+        return Lease(run_id=run_id, owner=owner, fence=fence)
 
     return write
 
@@ -164,6 +179,10 @@ def _no_run(run_id: str) -> NotFound:
 
 def _ended_at(run: Run) -> str | None:
     return None if run.ended_at is UNSET else run.ended_at
+
+
+def _tokens(run: Run) -> int:
+    return 0 if run.usage is UNSET else run.usage.total
 
 
 def _shown(run: Run) -> list[tuple[str, str, str, bool]]:

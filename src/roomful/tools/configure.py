@@ -43,6 +43,7 @@ _WHOLE = {
     "callsPerRun": 100_000,
     "depth": 64,
     "runsPerRoot": 10_000,
+    "runsPerPair": 100_000,
     "tokensPerRoot": 10**12,
 }
 _SECONDS = {"modelSilenceSeconds": 86_400, "runSeconds": 366 * 86_400, "answerSeconds": 366 * 86_400}
