@@ -1,6 +1,7 @@
 """A real Roomful process on loopback, and the few verbs a test needs to talk to it."""
 
 import contextlib
+import itertools
 import json
 import os
 import signal
@@ -24,8 +25,9 @@ def _ports() -> Iterator[int]:
     """Below those that the system gives to clients, and others for each test process: no two servers meet."""
     worker = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
     first = 12_000 + 2_000 * (worker % 8)
-    while True:
-        yield from range(first, first + 2_000)
+    begin = os.getpid() * 37 % 2_000
+    for number in itertools.count(begin):
+        yield first + number % 2_000
 
 
 _next_port = _ports()
@@ -318,6 +320,8 @@ class View:
                         part["args"][key] = value if kind == "set" else part["args"].get(key, "") + value
             case "tool-call" | "tool-call.complete" | "tool-call.error":
                 self._call(event.name, data)
+            case "subagent.call" | "subagent.text" | "subagent.end":
+                self._inside(event.name, data)
             case "part.reset":
                 part = self._part("id", data["partId"])
                 part["status"] = "streaming"
@@ -325,6 +329,24 @@ class View:
             case _:
                 pass
         return self
+
+    def _inside(self, name: str, data: dict[str, Any]) -> None:
+        child = self._part("id", data["partId"])["child"]
+        for call_id in data["path"]:
+            child = next(call for call in child["calls"] if call["toolCallId"] == call_id)["child"]
+        if name == "subagent.call":
+            at = [
+                n for n, call in enumerate(child["calls"]) if call["toolCallId"] == data["call"]["toolCallId"]
+            ]
+            if at:
+                child["calls"][at[0]] = data["call"]
+            else:
+                child["calls"].append(data["call"])
+        elif name == "subagent.text":
+            child["text"] = child["text"][: data["offset"]] + data["delta"]
+        else:
+            assert "calls" not in data["child"]
+            child |= data["child"]
 
     def state(self) -> list[dict[str, Any]]:
         return sorted(self.messages.values(), key=lambda message: message["seq"])

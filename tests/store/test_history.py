@@ -14,12 +14,12 @@ from tests.store.things import card, message, say, settle_in
 
 
 async def page(store: Store, space_id: str = "s", **how: Any) -> tuple[list[int], bool]:
-    rows, has_more, _ = await store.history(space_id, at=lambda: None, **how)
+    rows, _, has_more, _ = await store.history(space_id, at=lambda: None, **how)
     return [row.seq for row in rows], has_more
 
 
 async def found(store: Store, query: str, **how: Any) -> list[str]:
-    rows, _, _ = await store.history("s", query=query, at=lambda: None, **how)
+    rows, *_ = await store.history("s", query=query, at=lambda: None, **how)
     return [row.id for row in rows]
 
 
@@ -47,12 +47,16 @@ async def test_a_row_is_the_message_as_it_is_sent(store: Store) -> None:
     cards = message("m2", parts=[card("c", target_entity_id="ann", args={"seq": 9, "text": '"seq":7,'})])
     await store.commit([AddMessage(words), AddMessage(cards)])
 
-    rows, _, _ = await store.history("s", at=lambda: None)
+    rows, *_ = await store.history("s", at=lambda: None)
 
     words.seq, cards.seq = 1, 2
     assert rows == [
-        StoredMessage("m1", 1, is_open=True, is_private=False, body=msgspec.json.encode(words)),
-        StoredMessage("m2", 2, is_open=False, is_private=True, body=msgspec.json.encode(cards)),
+        StoredMessage(
+            "m1", 1, is_open=True, is_private=False, delegates=False, body=msgspec.json.encode(words)
+        ),
+        StoredMessage(
+            "m2", 2, is_open=False, is_private=True, delegates=False, body=msgspec.json.encode(cards)
+        ),
     ]
 
 
@@ -112,7 +116,7 @@ async def test_a_page_holds_exactly_what_has_been_announced(store: Store, query:
     async def read() -> int:
         pages = 0
         while producing:
-            rows, _, heard = await store.history("s", limit=1000, query=query, at=announced.copy)
+            rows, _, _, heard = await store.history("s", limit=1000, query=query, at=announced.copy)
             assert [row.id for row in rows] == heard
             pages += 1
             await asyncio.sleep(0)
@@ -142,7 +146,7 @@ async def test_a_page_shows_each_message_as_it_was_announced_last(store: Store) 
 
     async def read() -> None:
         while producing:
-            [row], _, heard = await store.history("s", at=lambda: announced)
+            [row], _, _, heard = await store.history("s", at=lambda: announced)
             assert msgspec.json.decode(row.body, type=Message).text == str(heard)
             await asyncio.sleep(0)
 

@@ -71,7 +71,7 @@ async def test_workers_and_writers_long_gone_are_forgotten(sqlite_url: str, cloc
     for number in range(4):
         store = await open_store(sqlite_url, clock)
         await store.commit([KeepAlive(f"w{number}", clock.now() + 10)])
-        assert (await store.history("s", at=lambda: "now"))[2] == "now"
+        assert (await store.history("s", at=lambda: "now"))[3] == "now"
         await store.close()
         clock.seconds += 8 * 86_400
     engine = SqliteEngine(sqlite_url, patience=1.0)

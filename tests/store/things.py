@@ -108,10 +108,10 @@ async def say(store: Store, *texts: str, space_id: str = "s", entity_id: str = "
 
 
 async def ids(store: Store, space_id: str = "s") -> list[str]:
-    page, _, _ = await store.history(space_id, limit=1000, at=lambda: None)
+    page, *_ = await store.history(space_id, limit=1000, at=lambda: None)
     return [row.id for row in page]
 
 
 async def seqs(store: Store, space_id: str = "s") -> list[int]:
-    page, _, _ = await store.history(space_id, limit=1000, at=lambda: None)
+    page, *_ = await store.history(space_id, limit=1000, at=lambda: None)
     return [row.seq for row in page]

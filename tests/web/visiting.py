@@ -22,6 +22,9 @@ from roomful.domain.runs import Lease, Run
 from roomful.domain.spaces import Role, Space
 from roomful.runs.answers import Answers
 from roomful.runs.intake import Intake
+from roomful.runs.replies import Replies
+from roomful.runs.starting import Starting
+from roomful.runs.waking import Waking
 from roomful.runs.worker import Worker
 from roomful.spaces.access import Access
 from roomful.spaces.announcer import Announcer
@@ -264,6 +267,7 @@ async def open_visit(**changes: Any) -> Visit:
     access, announcer = Access(store), Announcer(bus)
     worker = cast(Worker, IdleWorker(store))
     answers = FirstAnswers()
+    starting = Starting(worker=worker, announcer=announcer, clock=clock, ids=ids)
     fields: dict[str, Any] = {
         "store": store,
         "bus": bus,
@@ -274,7 +278,14 @@ async def open_visit(**changes: Any) -> Visit:
         "history": History(store, announcer),
         "blobs": Blobs(store, clock, ids),
         "intake": Intake(
-            store=store, access=access, announcer=announcer, worker=worker, clock=clock, ids=ids
+            store=store,
+            access=access,
+            announcer=announcer,
+            starting=starting,
+            waking=Waking(store=store, starting=starting, clock=clock),
+            replies=Replies(store=store, worker=worker, announcer=announcer),
+            clock=clock,
+            ids=ids,
         ),
         "worker": worker,
         "answers": cast(Answers, answers),

@@ -19,12 +19,17 @@ from roomful.executors.python import PythonTool
 from roomful.models import ModelShelf
 from roomful.runs.agents import Agents
 from roomful.runs.answers import Answers
+from roomful.runs.bounds import Bounds
 from roomful.runs.calls import Calls
+from roomful.runs.delegating import Children, Delegating
 from roomful.runs.intake import Intake
 from roomful.runs.loop import RunLoop
+from roomful.runs.posting import Posting
+from roomful.runs.replies import Replies
 from roomful.runs.results import Results
 from roomful.runs.settling import Settling
 from roomful.runs.starting import Starting
+from roomful.runs.waking import Waking
 from roomful.runs.worker import Worker
 from roomful.settings import Settings, split
 from roomful.spaces.access import Access
@@ -67,6 +72,18 @@ class Gateway:
         blobs = Blobs(store, clock, ids)
         results = Results(blobs)
         callbacks = Callbacks(settings, secret)
+
+        def make_voice(run: Run, lease: Lease) -> Voice:
+            return Voice(run, lease, store=store, announcer=announcer, clock=clock, ids=ids)
+
+        worker = Worker(
+            ids.new("wrk"),
+            store=store,
+            clock=clock,
+            make_voice=make_voice,
+            lease_seconds=settings.lease_seconds,
+            is_alone=settings.database.startswith("sqlite:"),
+        )
         self._toolkit = Toolkit(
             settings,
             store=store,
@@ -76,28 +93,40 @@ class Gateway:
             clock=clock,
             callbacks=callbacks,
             functions=functions,
+            stop=worker.cancel,
         )
-        calls = Calls(self._toolkit.executors, results, ids)
         agents = Agents(store, configs.ready, self._toolkit.mcp.offered, self._toolkit.python.complete)
-        loop = RunLoop(store=store, agents=agents, models=models, history=history, calls=calls, ids=ids)
-
-        def make_voice(run: Run, lease: Lease) -> Voice:
-            return Voice(run, lease, store=store, announcer=announcer, clock=clock, ids=ids)
-
-        worker = Worker(
-            ids.new("wrk"),
-            loop,
-            store=store,
-            clock=clock,
-            make_voice=make_voice,
-            lease_seconds=settings.lease_seconds,
-            is_alone=settings.database.startswith("sqlite:"),
-        )
+        bounds = Bounds(store, clock, ids)
         starting = Starting(worker=worker, announcer=announcer, clock=clock, ids=ids)
+        waking = Waking(store=store, starting=starting, clock=clock)
+        replies = Replies(store=store, worker=worker, announcer=announcer)
+        posting = Posting(store=store, waking=waking, replies=replies, bounds=bounds)
+        delegating = Delegating(store=store, starting=starting, bounds=bounds)
+        calls = Calls(
+            self._toolkit.executors, results=results, posting=posting, delegating=delegating, ids=ids
+        )
+        loop = RunLoop(
+            store=store,
+            agents=agents,
+            models=models,
+            history=history,
+            calls=calls,
+            posting=posting,
+            starting=starting,
+            bounds=bounds,
+            ids=ids,
+        )
+        worker.use(loop.drive)
         settling = Settling(
             store=store, worker=worker, announcer=announcer, starting=starting, results=results
         )
-        answers = Answers(store=store, agents=agents, settling=settling, clock=clock, ids=ids)
+        children = Children(store=store, settling=settling, worker=worker, clock=clock)
+        answers = Answers(
+            store=store, agents=agents, settling=settling, children=children, clock=clock, ids=ids
+        )
+        worker.after_each(children.ended)
+        worker.each_tick(children.settle_left)
+        worker.each_tick(waking.hand_on)
         worker.each_tick(answers.expire_overdue)
         self.house = House(
             store=store,
@@ -109,7 +138,14 @@ class Gateway:
             history=history,
             blobs=blobs,
             intake=Intake(
-                store=store, access=access, announcer=announcer, starting=starting, clock=clock, ids=ids
+                store=store,
+                access=access,
+                announcer=announcer,
+                starting=starting,
+                waking=waking,
+                replies=replies,
+                clock=clock,
+                ids=ids,
             ),
             worker=worker,
             answers=answers,

@@ -1,11 +1,12 @@
 """Which executor serves which kind of tool, and what each is given to work with."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 
 from roomful.app.callbacks import Callbacks
 from roomful.app.configs import Configs
 from roomful.domain.errors import Invalid
 from roomful.domain.ports import CallContext, Clock, Executor, Store
+from roomful.domain.runs import Run
 from roomful.domain.tools import (
     Builtin,
     Client,
@@ -16,9 +17,11 @@ from roomful.domain.tools import (
     Mcp,
     PythonFunction,
     Static,
+    SubAgent,
     Webhook,
 )
 from roomful.egress import HttpEgress
+from roomful.executors.agent import AgentExecutor
 from roomful.executors.builtin import BuiltinExecutor
 from roomful.executors.client import ClientExecutor
 from roomful.executors.compute import ComputeExecutor
@@ -46,6 +49,7 @@ class Toolkit:
         clock: Clock,
         callbacks: Callbacks,
         functions: Mapping[str, PythonTool],
+        stop: Callable[[str], Awaitable[Run]],
     ) -> None:
         try:
             self._egress = HttpEgress(allow=split(settings.allow_hosts))
@@ -71,7 +75,8 @@ class Toolkit:
             Image: ImageExecutor(blobs.keep_for, keys=settings.provider_key),
             Mcp: self.mcp,
             PythonFunction: self.python,
-            Builtin: BuiltinExecutor(store, history),
+            SubAgent: AgentExecutor(store),
+            Builtin: BuiltinExecutor(store, history, stop),
         }
 
     async def close(self) -> None:

@@ -71,9 +71,10 @@ class OverBound(RoomfulError):
 
     code = "limit"
 
-    def __init__(self, bound: str, detail: str) -> None:
+    def __init__(self, bound: str, detail: str, whom: str | None = None) -> None:
         super().__init__(detail)
         self.bound = bound
+        self.whom = whom
 
 
 class Unavailable(RoomfulError):

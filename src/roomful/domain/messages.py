@@ -70,6 +70,14 @@ class ToolCallPart(Noun, tag_field="type", tag="tool_call"):
 Part: TypeAlias = TextPart | ReasoningPart | ToolCallPart
 
 
+class Woke(Noun):
+    """What became of a message for an agent that was busy."""
+
+    run_id: str
+    agent_id: str
+    how: Literal["queued", "steered"]
+
+
 class Message(Noun):
     id: str
     space_id: str
@@ -86,6 +94,7 @@ class Message(Noun):
     attachments: list[str] = []
     client_message_id: str | Unset = UNSET
     deleted: bool | Unset = UNSET
+    woke: list[Woke] | Unset = UNSET
 
     @property
     def text(self) -> str:

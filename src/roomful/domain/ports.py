@@ -48,6 +48,8 @@ class StoredMessage(msgspec.Struct, frozen=True):
     seq: int
     is_open: bool
     is_private: bool
+    delegates: bool
+    """Whether a sub-agent that it shows is still at work: what that does is read with it."""
     body: bytes
 
 
@@ -97,10 +99,10 @@ class Store(Protocol):
         limit: int = 50,
         query: str | None = None,
         at: Callable[[], T],
-    ) -> tuple[list[StoredMessage], bool, T]:
-        """A page by ascending `seq` (the last ones before `before`, or the first after `after`), whether
-        there is more, and the result of `at`, called at the moment when exactly the commits that the page
-        reflects have been announced."""
+    ) -> tuple[list[StoredMessage], Descent, bool, T]:
+        """A page by ascending `seq` (the last ones before `before`, or the first after `after`), all that
+        happens below its delegations, whether there is more, and the result of `at`, called at the moment
+        when exactly the commits that the page reflects have been announced."""
         ...
 
     async def message(self, space_id: str, message_id: str) -> Message | None: ...
@@ -160,6 +162,10 @@ class Store(Protocol):
     async def tokens_of_root(self, root_run_id: str) -> int: ...
     async def handed(self, run_id: str) -> list[Handed]:
         """The messages that a run was given while it was at work, in the order of their coming."""
+        ...
+
+    async def handed_to_ended(self) -> list[Handed]:
+        """Messages given to runs that ended before they had them."""
         ...
 
     async def grants_in(self, space_id: str) -> list[Grant]: ...

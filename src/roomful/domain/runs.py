@@ -1,6 +1,9 @@
 """A run: one agent at work, from its trigger to its end, whatever spaces it shows itself in."""
 
+from collections.abc import Iterable
 from typing import Literal
+
+import msgspec
 
 from roomful.domain.messages import MemberAnswer
 from roomful.domain.shape import UNSET, Json, Noun, Unset
@@ -37,6 +40,18 @@ class PendingCall(Noun):
     tool_name: str
     args: Json | Unset = UNSET
     space_ids: list[str] = []
+    waits_for: WaitsFor | Unset = UNSET
+
+
+class CalledAs(Noun):
+    """The name and the id under which a called run is shown."""
+
+    agent_id: str
+    name: str
+    is_inline: bool = False
+    """Its configuration stands in the tool that called it."""
+    include_context: bool = False
+    """It is told what its caller was told of spaces and messages."""
 
 
 class Run(Noun):
@@ -60,6 +75,7 @@ class Run(Noun):
     """The agent whose run started this one."""
     asks_in: str | Unset = UNSET
     """Where a called run asks people and speaks when it names no space: where its caller was."""
+    called_as: CalledAs | Unset = UNSET
     in_turn: bool | Unset = UNSET
     """It begins only when no other such run of its agent is at work."""
 
@@ -88,7 +104,7 @@ class Awaited(Noun):
     """Whose message settles a call that waits for a reply: anybody of these kinds, and these."""
 
     space_id: str
-    kinds: list[Literal["agent", "human"]] = []
+    kinds: list[Literal["agent", "human", "service"]] = []
     entity_ids: list[str] = []
 
     def includes(self, entity_id: str, kind: str) -> bool:
@@ -155,3 +171,8 @@ class Handed(Noun):
     entity_id: str
     at: str
     step: int | Unset = UNSET
+
+
+def copies(calls: Iterable[Call]) -> tuple[Call, ...]:
+    """As they are now: what is stored must not change with what comes later."""
+    return tuple(msgspec.structs.replace(call) for call in calls)

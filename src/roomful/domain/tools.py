@@ -39,7 +39,13 @@ class ToolCallShape(Frozen, tag_field="type", tag="tool_call"):
 
 
 class TextShape(Frozen, tag_field="type", tag="text"):
+    """The call shows as what it says. A text may address members and wait for a reply."""
+
     from_arg: str
+    mentions_arg: str | None = None
+    wait_arg: str | None = None
+    starts: bool = True
+    """Whether a mentioned agent starts to work; if not, only runs that wait for the text go on."""
 
 
 PartShape: TypeAlias = ToolCallShape | TextShape
@@ -139,6 +145,8 @@ class ToolSpec(Frozen):
     visibility: Visibility
     route: RouteRule
     shape: PartShape = ToolCallShape()
+    seen_inside: Visibility = Visibility.FULL
+    """How much of a sub-agent's call the part shows that shows the delegation."""
     timeout: float | None = None
     """Seconds for a machine's answer. A person's deadline is `answer_seconds`."""
     answer_seconds: float | None = None

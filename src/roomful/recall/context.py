@@ -105,5 +105,7 @@ def trigger_in_words(run: Run, message: Message | None) -> str:
     """The last thing the model reads before its first answer."""
     if message is None or run.trigger.payload is not UNSET:
         payload = run.trigger.payload
+        if isinstance(payload, str):
+            return payload
         return encode_json(payload).decode() if payload is not UNSET else "Begin."
     return message.text or "(no words, only what is attached)"

@@ -1,24 +1,32 @@
 """A run's conversation with its model, rebuilt from rows: the same after a restart as before it."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from roomful.domain.deltas import AskedCall, AssistantMessage, ModelMessage, ToolMessage
+from roomful.domain.deltas import AskedCall, AssistantMessage, ModelMessage, ToolMessage, UserMessage
 from roomful.domain.runs import Call, Step
 from roomful.domain.shape import UNSET, Json, encode_json
 
 
-def transcript(steps: Sequence[Step], calls: Sequence[Call]) -> list[ModelMessage]:
-    """What the model said so far and what became of each call. Every call has an outcome in words."""
+def transcript(
+    steps: Sequence[Step], calls: Sequence[Call], handed: Mapping[int, Sequence[str]] | None = None
+) -> list[ModelMessage]:
+    """What the model said so far and what became of each call. Every call has an outcome in words. `handed`
+    are words that came in between, by the step before which they came."""
+    between = handed or {}
     by_step: dict[int, list[Call]] = {}
     for call in calls:
         by_step.setdefault(call.step, []).append(call)
     messages: list[ModelMessage] = []
     for step in steps:
+        messages.extend(UserMessage(text=words) for words in between.get(step.number, ()))
         made = by_step.get(step.number, [])
         asked = tuple(AskedCall(id=c.id, name=c.tool_name, arguments=_arguments(c)) for c in made)
         if step.text or asked:
             messages.append(AssistantMessage(text=step.text, calls=asked))
         messages.extend(ToolMessage(call_id=call.id, content=told(call)) for call in made)
+    last = steps[-1].number if steps else -1
+    later = sorted(number for number in between if number > last)
+    messages.extend(UserMessage(text=words) for number in later for words in between[number])
     return messages
 
 

@@ -220,6 +220,11 @@ class Assembly:
             return UNSET
         return "approval" if self.needs_approval else "answer"
 
+    def _seen_inside(self) -> Visibility:
+        if self._voice.trail is None:
+            return Visibility.HIDDEN
+        return self.spec.seen_inside if self.spec is not None else Visibility.FULL
+
     def as_call(self, step: int, index: int) -> Call:
         """The record of this call, ready to be executed or failed."""
         spec = self.spec
@@ -242,6 +247,7 @@ class Assembly:
             space_ids=list(self.route.spaces) if self.route else [],
             told=spec.told_at_once if spec is not None and self.failure is None else UNSET,
             waits_for=self._waits_for(),
+            seen_inside=self._seen_inside(),
         )
 
 

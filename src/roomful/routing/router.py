@@ -8,7 +8,7 @@ from typing import assert_never
 import msgspec
 
 from roomful.domain.agents import AgentSpec
-from roomful.domain.changes import SaveCalls
+from roomful.domain.changes import Change, SaveCalls
 from roomful.domain.deltas import CallOpened, CallPiece, ModelDelta, ReasoningPiece, TextPiece, UsageReport
 from roomful.domain.events import Announcement, SpaceEvent, TextDelta, TextEnded, TextStarted
 from roomful.domain.grants import Granted
@@ -16,11 +16,13 @@ from roomful.domain.messages import TextPart, ToolCallPart
 from roomful.domain.ports import Ids
 from roomful.domain.runs import Call
 from roomful.domain.shape import UNSET, clean_text
-from roomful.domain.tools import Fallback, ToolSpec, Visibility
+from roomful.domain.spaces import Member
+from roomful.domain.tools import Fallback, TextShape, ToolSpec, Visibility
 from roomful.domain.usage import Usage
 from roomful.routing.assembly import Assembly
 from roomful.routing.redact import approval_card, ready_event, settled_event, text_end, whole_event
 from roomful.routing.route import RouteFinder
+from roomful.spaces.mentions import addressed
 from roomful.spaces.voice import Voice
 
 log = logging.getLogger("roomful.routing")
@@ -31,15 +33,26 @@ class Surroundings(msgspec.Struct, frozen=True):
     """Where the agent may speak and who is there, as of this step."""
 
     member_of: Collection[str]
+    members: Callable[[str], Sequence[Member]]
     has_member: Callable[[str, str], bool]
     granted: Granted
     """What people agreed to once and for all."""
+
+
+class Spoken(msgspec.Struct, frozen=True):
+    """Plain words of the model that a space heard."""
+
+    space_id: str
+    message_id: str
+    text: str
+    mentions: list[str]
 
 
 class StepSaid(msgspec.Struct):
     text: str
     usage: Usage
     calls: list[Call]
+    spoken: list[Spoken]
 
 
 class StepRouter:
@@ -65,6 +78,7 @@ class StepRouter:
         self._thought: list[str] = []
         self._usage = Usage()
         self._speech: _Speech | None = None
+        self._spoken: list[Spoken] = []
 
     def feed(self, deltas: Sequence[ModelDelta]) -> None:
         for delta in deltas:
@@ -94,7 +108,7 @@ class StepRouter:
                 self._store(index, assembly)
         self._voice.drop_unfinished()
         calls = [self._stored[index] for index in self._by_index]
-        return StepSaid(text="".join(self._thought), usage=self._usage, calls=calls)
+        return StepSaid(text="".join(self._thought), usage=self._usage, calls=calls, spoken=self._spoken)
 
     @property
     def has_whole_calls(self) -> bool:
@@ -113,7 +127,7 @@ class StepRouter:
             finder = RouteFinder(
                 spec.route,
                 member_of=self._around.member_of,
-                active_space=self._voice.run.active_space_id or None,
+                active_space=self._where(spec),
                 has_member=self._around.has_member,
             )
         granted = spec is not None and spec.approval is not None and self._around.granted.whatever(spec.name)
@@ -122,6 +136,13 @@ class StepRouter:
         if spec is None:
             assembly.failure = _no_such_tool(opened.name, self._tools)
         self._by_index[opened.index] = assembly
+
+    def _where(self, spec: ToolSpec) -> str | None:
+        """Where an unaddressed call goes. What a called run does is shown inside the call; only what it says
+        and asks goes where its caller was."""
+        run = self._voice.run
+        speaks = spec.asks or spec.approval is not None or spec.shape_is_text
+        return run.active_space_id or (run.asks_in if speaks else None) or None
 
     def _call_id(self, name: str, spec: ToolSpec | None) -> str:
         """A new id, or that of a call that had begun before its step had to run again."""
@@ -156,6 +177,10 @@ class StepRouter:
                 event = settled_event(call, place)
             heard.append(voice.about(place.space_id, event, assembly.audience))
         voice.fold(heard)
+        changes: list[Change] = []
+        if assembly.shows_text and spec is not None and call.status == "ready":
+            changes, closed = self._address(call, spec)
+            heard += closed
         if call.status == "waiting":
             self._set_deadline(call, spec)
         if call.status in ("error", "waiting"):
@@ -165,13 +190,31 @@ class StepRouter:
                     if call.waits_for == "approval" and isinstance(part, ToolCallPart):
                         part.approval = approval_card(call, voice.run)
             heard += voice.changed_at(call.places, call.id)
-        voice.keep([SaveCalls((call,)), *voice.saved(*assembly.spaces)], heard)
+        if voice.trail is not None:
+            heard += voice.trail.call(call)
+        voice.keep([SaveCalls((call,)), *changes, *voice.saved(*assembly.spaces)], heard)
         if voice.is_followed:
             voice.tell_run(whole_event(call))
         if spec is not None and _is_missed(spec, call):
             log.warning("run %s: nobody sees %s, there is no active space", call.run_id, call.tool_name)
         if spec is not None and spec.route.enters and call.status != "error":
             self._enter(call.args.get(spec.route.enters))
+
+    def _address(self, call: Call, spec: ToolSpec) -> tuple[list[Change], list[Announcement]]:
+        """A text that mentions somebody closes the message it stands in."""
+        assert isinstance(spec.shape, TextShape)
+        changes: list[Change] = []
+        heard: list[Announcement] = []
+        text = call.args.get(spec.shape.from_arg)
+        named = call.args.get(spec.shape.mentions_arg) if spec.shape.mentions_arg else None
+        for place in call.places:
+            members = self._around.members(place.space_id)
+            call.mentions = addressed(str(text), named, members, self._agent.id)
+            if call.mentions:
+                closing, closed = self._voice.close(place.space_id, call.mentions)
+                changes += closing
+                heard += closed
+        return changes, heard
 
     def _set_deadline(self, call: Call, spec: ToolSpec | None) -> None:
         """A person's time, not a machine's."""
@@ -188,6 +231,7 @@ class StepRouter:
 
     def _text(self, text: str) -> None:
         self._thought.append(text)
+        self._voice.wrote(text)
         if self._agent.speaks != "tools":
             self._speak(text, reasoning=False)
 
@@ -200,6 +244,7 @@ class StepRouter:
             part_id = self._voice.start(space_id, TextStarted, reasoning=reasoning or UNSET)
             self._speech = _Speech(space_id=space_id, part_id=part_id, reasoning=reasoning)
         speech = self._speech
+        speech.pieces.append(text)
         self._voice.say(space_id, TextDelta(part_id=speech.part_id, delta=text, offset=speech.length))
         speech.length += len(text)
 
@@ -216,7 +261,20 @@ class StepRouter:
         )
         heard = [voice.about(space_id, ended)]
         voice.fold(heard)
-        voice.keep(voice.saved(space_id), heard)
+        closing: list[Change] = []
+        if not speech.reasoning:
+            spoken = self._heard(speech, ended.message_id)
+            if spoken.mentions:
+                closing, closed = voice.close(space_id, spoken.mentions)
+                heard += closed
+        voice.keep([*closing, *voice.saved(space_id)], heard)
+
+    def _heard(self, speech: "_Speech", message_id: str) -> Spoken:
+        text = "".join(speech.pieces)
+        mentions = addressed(text, None, self._around.members(speech.space_id), self._agent.id)
+        spoken = Spoken(speech.space_id, message_id, text, mentions)
+        self._spoken.append(spoken)
+        return spoken
 
 
 class _Speech(msgspec.Struct):
@@ -224,6 +282,7 @@ class _Speech(msgspec.Struct):
     part_id: str
     reasoning: bool
     length: int = 0
+    pieces: list[str] = []
 
 
 def _calls_begun(spares: Sequence[ToolCallPart | TextPart]) -> dict[str | None, list[str]]:

@@ -8,13 +8,22 @@ import msgspec
 from roomful.domain.agents import AgentSpec
 from roomful.domain.errors import NotFound
 from roomful.domain.ports import Store
-from roomful.domain.tools import ToolSpec
+from roomful.domain.runs import Run
+from roomful.domain.shape import UNSET
+from roomful.domain.tools import SubAgent, ToolSpec
 from roomful.tools import configure
 
 MoreTools: TypeAlias = Callable[[AgentSpec], Awaitable[tuple[ToolSpec, ...]]]
 """Tools that the configuration does not hold but leads to. Answers soon, whatever it finds."""
 
 KEPT = 1000
+
+
+class Equipped(msgspec.Struct, frozen=True):
+    """An agent with the tools that this house can execute, by name."""
+
+    spec: AgentSpec
+    tools: dict[str, ToolSpec]
 
 
 class Agents:
@@ -45,6 +54,22 @@ class Agents:
             spec = msgspec.structs.replace(spec, tools=tuple(map(self._complete, spec.tools)))
             made = self._made[agent_id] = (agent.updated_at, spec)
         return await self._equipped(made[1])
+
+    async def of_run(self, run: Run) -> AgentSpec:
+        """Whom the run is of: an agent, or one that is written in a tool of the run that called it."""
+        if run.called_as is UNSET or not run.called_as.is_inline:
+            return await self.find(run.agent_id)
+        call = await self._store.call(run.parent_call_id or "")
+        caller = await self._store.run(call.run_id) if call is not None else None
+        if call is None or caller is None:
+            raise NotFound("the run that called this one is gone")
+        tools = {tool.name: tool for tool in (await self.of_run(caller)).tools}
+        tool = tools.get(call.tool_name)
+        if tool is None or not isinstance(tool.executor, SubAgent) or tool.executor.config is None:
+            raise NotFound(f"{run.agent_id} has no sub-agent {call.tool_name!r} any more")
+        spec = configure(tool.executor.config, agent_id="inline", trusted=True)
+        tools_of_it = tuple(map(self._complete, spec.tools))
+        return await self._equipped(msgspec.structs.replace(spec, id=run.agent_id, tools=tools_of_it))
 
     async def _equipped(self, agent: AgentSpec) -> AgentSpec:
         if self._more_tools is None or not agent.mcp_servers:

@@ -16,14 +16,31 @@ from roomful.domain.shape import UNSET, Json
 from roomful.domain.tools import Approvers, Client, ToolSpec
 from roomful.runs.agents import Agents
 from roomful.runs.decisions import apply_decision, grants_from, read_decision
+from roomful.runs.delegating import Children
+from roomful.runs.replies import without_reply
 from roomful.runs.settling import Settling, settled_already
 from roomful.tools import check_result
 
+_NOT_ASKED = {
+    "callback": "this call waits for the service that was asked; nobody can answer in its place",
+    "reply": "this call waits for a message: post it in the space",
+    "child_run": "this call waits for another agent's run; nobody can answer in its place",
+}
 _ADMIN = "the admin key does not answer cards: name a member in X-Roomful-As"
 
 
 class Answers:
-    def __init__(self, *, store: Store, agents: Agents, settling: Settling, clock: Clock, ids: Ids) -> None:
+    def __init__(
+        self,
+        *,
+        store: Store,
+        agents: Agents,
+        settling: Settling,
+        children: Children,
+        clock: Clock,
+        ids: Ids,
+    ) -> None:
+        self._children = children
         self._store = store
         self._agents = agents
         self._settling = settling
@@ -38,8 +55,8 @@ class Answers:
         one answer, to be changed at will, until somebody who may closes it."""
         run, call = await self._find(principal, run_id, call_id)
         spec = await self._spec(run, call)
-        if call.waits_for == "callback":
-            raise Forbidden("this call waits for the service that was asked; nobody can answer in its place")
+        if (why := _NOT_ASKED.get(call.waits_for or "")) is not None:
+            raise Forbidden(why)
         if spec is not None and _is_poll(spec) and call.waits_for != "approval":
             async with self._voting:
                 await self._vote(principal, run, await self._again(call), spec, result, close=close)
@@ -104,8 +121,12 @@ class Answers:
         """Settles what nobody answered in time."""
         for call in await self._store.overdue_calls(self._clock.now()):
             run = await self._store.run(call.run_id)
-            if run is not None:
-                if call.answers is not UNSET:
+            if call.waits_for == "child_run":
+                await self._children.out_of_time(call)
+            elif run is not None:
+                if call.waits_for == "reply":
+                    call = without_reply(call, timedOut=True)
+                elif call.answers is not UNSET:
                     call.status, call.result = "complete", poll_result(call)
                 else:
                     call.status, call.error, call.told = "error", "nobody answered in time", UNSET
@@ -146,7 +167,7 @@ class Answers:
 
     async def _spec(self, run: Run, call: Call) -> ToolSpec | None:
         """None when the agent lost the tool since: what waits can be answered all the same."""
-        agent = await self._agents.find(run.agent_id)
+        agent = await self._agents.of_run(run)
         return {spec.name: spec for spec in agent.tools}.get(call.tool_name)
 
     async def _check_answerer(self, principal: Principal, call: Call, approvers: Approvers) -> None:

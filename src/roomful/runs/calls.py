@@ -2,20 +2,24 @@
 
 import asyncio
 import logging
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from roomful.domain.changes import Change, SaveCalls, SaveStep
+from roomful.domain.changes import Change, SaveCalls
 from roomful.domain.events import Announcement
 from roomful.domain.messages import ToolCallPart
 from roomful.domain.outcomes import Done, Ends, Failed, Outcome, Waiting
 from roomful.domain.ports import CallContext, Executor, Ids
-from roomful.domain.runs import SETTLED, Call, PendingCall, Step
+from roomful.domain.runs import SETTLED, Call, PendingCall, copies
 from roomful.domain.shape import UNSET
-from roomful.domain.tools import ToolCallShape, ToolSpec, Visibility
-from roomful.routing.redact import settled_event, shown_args, shown_error, shown_result, whole_event
+from roomful.domain.tools import ToolSpec, Visibility
+from roomful.routing.redact import settled_event, shown_args, whole_event
+from roomful.runs.agents import Equipped
+from roomful.runs.delegating import Delegating
+from roomful.runs.posting import Led, Posting, reply_seconds, text_of
 from roomful.runs.results import Results
+from roomful.runs.showing import show_call
 from roomful.spaces.voice import Voice
 
 log = logging.getLogger("roomful.runs")
@@ -23,9 +27,19 @@ DEFAULT_TIMEOUT = 60.0
 
 
 class Calls:
-    def __init__(self, executors: Mapping[type, Executor], results: Results, ids: Ids) -> None:
+    def __init__(
+        self,
+        executors: Mapping[type, Executor],
+        *,
+        results: Results,
+        posting: Posting,
+        delegating: Delegating,
+        ids: Ids,
+    ) -> None:
         self._executors = executors
         self._results = results
+        self._posting = posting
+        self._delegating = delegating
         self._ids = ids
 
     def can(self, spec: ToolSpec) -> bool:
@@ -37,45 +51,90 @@ class Calls:
         return self._executors[type(spec.executor)].has_effects
 
     async def execute(
-        self, voice: Voice, step: Step | None, calls: Sequence[Call], tools: Mapping[str, ToolSpec]
-    ) -> list[Call]:
-        """Executes what is ready, stores what came of it, and gives the calls as they stand then."""
+        self, voice: Voice, calls: Sequence[Call], agent: Equipped, first: Sequence[Change] = ()
+    ) -> "Executed":
+        """Executes what is ready, stores what came of it, and gives the calls as they stand then. `first` is
+        stored before all that."""
         todo = [call for call in calls if call.status == "ready"]
-        first: list[Change] = [SaveStep(step)] if step is not None else []
-        risky = [call for call in todo if self.has_effects(tools[call.tool_name])]
+        work = _Work(voice, agent, list(first))
+        risky = [call for call in todo if self.has_effects(agent.tools[call.tool_name])]
         if risky:
             for call in risky:
                 call.status = "running"
-            await voice.kept([*first, SaveCalls(tuple(_copies(risky)))])
-            first = []
-        settled = await self._all(voice, todo, tools, first)
-        done = {call.id: call for call in settled}
-        return [done.get(call.id, call) for call in calls]
+            await work.keep([SaveCalls(copies(risky))])
+        await self._all(work, todo)
+        if work.first:
+            await work.keep([])
+        return Executed(list(calls), work.ending)
 
-    async def _all(
-        self, voice: Voice, todo: Sequence[Call], tools: Mapping[str, ToolSpec], first: list[Change]
-    ) -> list[Call]:
-        if not todo:
-            if first:
-                await voice.kept(first)
-            return []
-        ordered = any(spec.shape_is_text or spec.route.enters for spec in (tools[c.tool_name] for c in todo))
-        quick = not any(self.has_effects(tools[call.tool_name]) for call in todo)
-        if ordered or quick:
-            outcomes = [await self._one(voice, call, tools[call.tool_name]) for call in todo]
-            await self.settle(voice, list(zip(todo, outcomes, strict=True)), tools, first)
-            return list(todo)
-        if first:
-            await voice.kept(first)
+    async def _all(self, work: "_Work", todo: Sequence[Call]) -> None:
+        specs = [work.agent.tools[call.tool_name] for call in todo]
+        ordered = any(spec.shape_is_text or spec.route.enters for spec in specs)
+        if ordered or not any(self.has_effects(spec) for spec in specs):
+            await self._in_order(work, todo)
+            return
+        if work.first:
+            await work.keep([])
 
         async def one(call: Call) -> None:
-            outcome = await self._one(voice, call, tools[call.tool_name])
-            await self.settle(voice, [(call, outcome)], tools)
+            await self._in_order(work, [call])
 
         ended = await asyncio.gather(*(one(call) for call in todo), return_exceptions=True)
         if (error := next((each for each in ended if isinstance(each, BaseException)), None)) is not None:
             raise error
-        return list(todo)
+
+    async def _in_order(self, work: "_Work", todo: Sequence[Call]) -> None:
+        """One after the other; outcomes that lead to nothing else are stored together."""
+        done: list[tuple[Call, Outcome]] = []
+        for call in todo:
+            outcome = await self._one(work.voice, call, work.agent.tools[call.tool_name])
+            if isinstance(outcome, Ends):
+                work.ending = Ending(call, outcome)
+            elif not await self._leads_on(work, call, outcome):
+                done.append((call, outcome))
+            else:
+                await self._settle(work, done)
+                done = []
+                await self._lead_on(work, call, outcome)
+        await self._settle(work, done)
+
+    async def _leads_on(self, work: "_Work", call: Call, outcome: Outcome) -> bool:
+        if isinstance(outcome, Waiting):
+            return outcome.child is not UNSET
+        spec = work.agent.tools[call.tool_name]
+        if not spec.shape_is_text or not isinstance(outcome, Done):
+            return False
+        return not await self._posting.leads_nowhere(text_of(call, spec))
+
+    async def _lead_on(self, work: "_Work", call: Call, outcome: Outcome) -> None:
+        first, work.first = work.first, []
+        spec = work.agent.tools[call.tool_name]
+        if isinstance(outcome, Waiting):
+            failed = await self._delegating.begin(
+                work.voice, call, spec, outcome, work.agent.spec.limits, first
+            )
+            if failed is not None:
+                work.first = first
+                await self._settle(work, [(call, failed)])
+            return
+        text = text_of(call, spec)
+
+        def settle(led: Led) -> list[Change]:
+            if led.awaited is None:
+                apply_outcome(call, Done(led.result))
+            else:
+                apply_outcome(call, Waiting("reply"))
+                call.awaited = led.awaited
+                seconds = reply_seconds(text)
+                call.deadline = UNSET if seconds is None else work.voice.now() + seconds
+            return [SaveCalls(copies([call]))]
+
+        await self._posting.post(work.voice, text, work.agent.spec.limits, settle, first)
+
+    async def _settle(self, work: "_Work", done: Sequence[tuple[Call, Outcome]]) -> None:
+        if done:
+            first, work.first = work.first, []
+            await self.settle(work.voice, done, work.agent.tools, first)
 
     async def _one(self, voice: Voice, call: Call, spec: ToolSpec) -> Outcome:
         context = CallContext(
@@ -106,8 +165,10 @@ class Calls:
             more, told = self._show(voice, call, tools[call.tool_name])
             changes += more
             heard += told
+            if voice.trail is not None and call.status in SETTLED:
+                heard += voice.trail.call(call)
         spaces = {place.space_id for call, _ in outcomes for place in call.places}
-        saved = SaveCalls(tuple(_copies(call for call, _ in outcomes)))
+        saved = SaveCalls(copies([call for call, _ in outcomes]))
         await voice.kept([*changes, saved, *voice.saved(*spaces)], heard)
         for call, _ in outcomes:
             if call.status != "waiting" and voice.is_followed:
@@ -122,14 +183,16 @@ class Calls:
                     part.status = call.status
                     heard.append(voice.changed(place.space_id, place.part_id, call.id))
         spaces = {announcement.space_id for announcement in heard}
-        await voice.kept([SaveCalls(tuple(_copies(calls))), *voice.saved(*spaces)], heard)
+        if voice.trail is not None:
+            heard += [news for call in calls for news in voice.trail.call(call)]
+        await voice.kept([SaveCalls(copies(calls)), *voice.saved(*spaces)], heard)
 
     def _show(self, voice: Voice, call: Call, spec: ToolSpec) -> tuple[list[Change], list[Announcement]]:
         if spec.shape_is_text:
             return [], []
         asks = call.status == "waiting" and call.question is not UNSET
         if not call.places and (asks or (call.visibility is Visibility.RESULT and call.status != "waiting")):
-            return self._show_whole(voice, call, spec)
+            return show_call(voice, call, spec, self._ids)
         heard: list[Announcement] = []
         audience = call.target_entity_id or None
         for place in call.places:
@@ -144,45 +207,30 @@ class Calls:
             heard.append(voice.changed(place.space_id, place.part_id, call.id))
         return [], heard
 
-    def _show_whole(
-        self, voice: Voice, call: Call, spec: ToolSpec
-    ) -> tuple[list[Change], list[Announcement]]:
-        """Nothing was seen of this call until now: its result, or a question that nobody expected."""
-        changes: list[Change] = []
-        heard: list[Announcement] = []
-        audience = call.target_entity_id or None
-        if call.question is not UNSET and not call.space_ids and call.active_space_id is not UNSET:
-            call.space_ids = [call.active_space_id]
-        if not call.space_ids and call.status == "waiting":
-            call.status, call.error = "error", "it asked a question, and there is no space where to ask it"
-        for space_id in call.space_ids:
-            joined, news = voice.joins(space_id)
-            place, opened, is_new = voice.show_whole(space_id, self._whole_part(call, spec))
-            call.places = [*call.places, place]
-            changes += [*joined, *opened]
-            heard += news
-            if call.status in SETTLED:
-                heard.append(voice.about(space_id, settled_event(call, place), audience))
-            change = voice.changed(space_id, place.part_id, call.id)
-            change.opens = is_new
-            heard.append(change)
-        return changes, heard
 
-    def _whole_part(self, call: Call, spec: ToolSpec) -> ToolCallPart:
-        component = spec.shape.component if isinstance(spec.shape, ToolCallShape) else None
-        return ToolCallPart(
-            id=self._ids.new("prt"),
-            tool_call_id=call.id,
-            tool_name=call.tool_name,
-            run_id=call.run_id,
-            status=call.status,
-            args=shown_args(call),
-            result=shown_result(call),
-            error=shown_error(call) if call.status == "error" else UNSET,
-            question=call.question,
-            custom_ui=component or UNSET,
-            target_entity_id=call.target_entity_id,
-        )
+class Ending(msgspec.Struct, frozen=True):
+    """The call with which the run ends. It is stored with the run's end."""
+
+    call: Call
+    outcome: Ends
+
+
+class Executed(msgspec.Struct, frozen=True):
+    calls: list[Call]
+    ending: Ending | None
+
+
+class _Work(msgspec.Struct):
+    """One step's calls being executed. `first` is stored with whatever is stored first."""
+
+    voice: Voice
+    agent: Equipped
+    first: list[Change]
+    ending: Ending | None = None
+
+    async def keep(self, changes: Sequence[Change]) -> None:
+        first, self.first = self.first, []
+        await self.voice.kept([*first, *changes])
 
 
 def apply_outcome(call: Call, outcome: Outcome) -> None:
@@ -206,15 +254,11 @@ def blocks(call: Call) -> bool:
 def pending(call: Call) -> PendingCall:
     """A run's state is the same for everybody in a space, so a call for one member is not part of it; nor is
     one that a machine answers."""
-    is_for_one = call.target_entity_id is not UNSET or call.waits_for == "callback"
+    is_for_one = call.target_entity_id is not UNSET or call.waits_for not in ("answer", "approval")
     return PendingCall(
         tool_call_id=call.id,
         tool_name=call.tool_name,
         args=shown_args(call),
         space_ids=[] if is_for_one else [place.space_id for place in call.places],
+        waits_for=call.waits_for,
     )
-
-
-def _copies(calls: Iterable[Call]) -> list[Call]:
-    """As they are now: what is stored must not change with what comes later."""
-    return [msgspec.structs.replace(call) for call in calls]

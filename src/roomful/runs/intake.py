@@ -12,10 +12,12 @@ from roomful.domain.errors import Conflict, Invalid, NotFound
 from roomful.domain.events import Announcement, MessageChanged
 from roomful.domain.messages import Message, TextPart
 from roomful.domain.ports import Clock, Ids, KnownAnswer, Store
-from roomful.domain.runs import Run, Trigger, TriggerType
+from roomful.domain.runs import Call, Handed, Run, Trigger, TriggerType
 from roomful.domain.shape import UNSET, Json, Noun, check_id, clean_text, encode_json
 from roomful.domain.spaces import Member
-from roomful.runs.starting import NewRun, Starting
+from roomful.runs.replies import Replies, Said
+from roomful.runs.starting import Starting
+from roomful.runs.waking import Waking, Woken
 from roomful.spaces.access import Access
 from roomful.spaces.announcer import Announcer
 from roomful.spaces.mentions import check_mentions, find_mentions, who_wakes
@@ -43,6 +45,8 @@ class Intake:
         access: Access,
         announcer: Announcer,
         starting: Starting,
+        waking: Waking,
+        replies: Replies,
         clock: Clock,
         ids: Ids,
     ) -> None:
@@ -50,6 +54,8 @@ class Intake:
         self._access = access
         self._announcer = announcer
         self._starting = starting
+        self._waking = waking
+        self._replies = replies
         self._clock = clock
         self._ids = ids
 
@@ -78,14 +84,16 @@ class Intake:
             message.reply_to = reply_to
         message.attachments = await self._attached(principal, attachments)
         woken = who_wakes(space, members, principal.entity_id, message.mentions)
-        runs = [self._run(agent, message) for who in woken if (agent := await self._store.agent(who))]
-        try:
-            return await self._store_all(principal, message, runs, key, digest)
-        except Conflict:
-            known = await self._store.known_answer(principal.entity_id, key or "")
-            if known is None:
-                raise
-            return await self._again(space_id, known, digest)
+        kind = next((one.kind for one in members if one.entity_id == principal.entity_id), "human")
+        while True:
+            try:
+                return await self._store_all(message, kind, woken, key, digest)
+            except Conflict as conflict:
+                known = await self._store.known_answer(principal.entity_id, key) if key else None
+                if known is not None:
+                    return await self._again(space_id, known, digest)
+                if not isinstance(conflict.outcome, Call | Handed):
+                    raise
 
     async def trigger(self, principal: Principal, agent_id: str, payload: Json) -> Run:
         """A run that no message starts: it is in no space until it enters or names one."""
@@ -125,31 +133,41 @@ class Intake:
         return agent
 
     async def _store_all(
-        self, principal: Principal, message: Message, runs: list[NewRun], key: str | None, digest: bytes
+        self, message: Message, kind: str, agents: Sequence[str], key: str | None, digest: bytes
     ) -> Posted:
-        changes: list[Change] = []
+        """The message, the runs that waited for it, and those it starts. An agent whose run waited for it is
+        not woken once more. Conflict, with what was in the way, when that has changed: try again."""
+        said = Said(message.space_id, message.id, message.entity_id, kind, message.text)
+        replies = await self._replies.to(said)
+        resumed = {reply.run.agent_id for reply in replies}
+        woken = [
+            await self._wake(agent, message)
+            for who in agents
+            if who not in resumed and (agent := await self._store.agent(who))
+        ]
+        message.woke = [one.note for one in woken if one.note is not None] or UNSET
+        changes = self._replies.changes(replies)
+        runs = [*(reply.run for reply in replies), *(one.run for one in woken)]
         if key is not None:
-            remembered = _Remembered(message_id=message.id, run_ids=[new.run.id for new in runs])
-            changes.append(
-                Recall(
-                    owner=principal.entity_id,
-                    key=key,
-                    digest=digest,
-                    status=201,
-                    answer=encode_json(remembered),
-                )
-            )
-        changes += [new.change for new in runs]
+            changes.append(self._recalled(message, runs, key, digest))
+        changes += [one.change for one in woken]
         changes += [ShowBlob(blob_id, message.space_id) for blob_id in message.attachments]
         changes.append(AddMessage(message))
 
         def then(results: list[Any]) -> None:
             message.seq = results[-1]
             self._announce(message)
-            self._starting.began(*runs)
+            self._replies.came(replies, results)
+            self._waking.began(*woken)
 
         await self._store.commit(changes, then)
-        return Posted(message=message, runs=[new.run for new in runs])
+        return Posted(message=message, runs=runs)
+
+    def _recalled(self, message: Message, runs: Sequence[Run], key: str, digest: bytes) -> Recall:
+        remembered = _Remembered(message_id=message.id, run_ids=[run.id for run in runs])
+        return Recall(
+            owner=message.entity_id, key=key, digest=digest, status=201, answer=encode_json(remembered)
+        )
 
     def _announce(self, message: Message) -> None:
         event = MessageChanged(space_id=message.space_id, message=msgspec.structs.replace(message))
@@ -173,12 +191,12 @@ class Intake:
             mentions=list(dict.fromkeys(named)),
         )
 
-    def _run(self, agent: Agent, message: Message) -> NewRun:
+    async def _wake(self, agent: Agent, message: Message) -> Woken:
         kind: TriggerType = "mention" if agent.id in message.mentions else "message"
         trigger = Trigger(
             type=kind, space_id=message.space_id, message_id=message.id, entity_id=message.entity_id
         )
-        return self._starting.new(agent, trigger)
+        return await self._waking.wake(agent, trigger)
 
     async def _attached(self, principal: Principal, blob_ids: Sequence[str]) -> list[str]:
         """Each once, and only what the author may have: from now on the whole space may."""

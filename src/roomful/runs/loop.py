@@ -2,29 +2,36 @@
 
 import asyncio
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import aclosing
 
 import msgspec
 
 from roomful.domain.agents import AgentSpec
+from roomful.domain.changes import Change, ExpectNoneHanded, SaveCalls, SaveRun, SaveStep
 from roomful.domain.deltas import ModelFailed, ModelMessage, ModelRequest, SystemMessage, UserMessage
-from roomful.domain.errors import LeaseLost, RoomfulError, Unavailable
+from roomful.domain.errors import Conflict, LeaseLost, NotFound, OverBound, RoomfulError, Unavailable
 from roomful.domain.grants import Granted
 from roomful.domain.messages import TextPart, ToolCallPart
+from roomful.domain.outcomes import Ends, Failed
 from roomful.domain.ports import Ids, Models, Store
-from roomful.domain.runs import SETTLED, Call, RunError, Step
+from roomful.domain.runs import SETTLED, Call, Run, RunError, Step
 from roomful.domain.shape import UNSET
-from roomful.domain.tools import ToolSpec
 from roomful.domain.usage import Usage
 from roomful.recall.attachments import attached
 from roomful.recall.context import Scene, describe, look_around, trigger_in_words
 from roomful.recall.transcript import transcript
 from roomful.routing.router import StepRouter, StepSaid, Surroundings
-from roomful.runs.agents import Agents
-from roomful.runs.calls import Calls, blocks, pending
+from roomful.runs.agents import Agents, Equipped
+from roomful.runs.bounds import Bounds
+from roomful.runs.calls import Calls, Ending, Executed, apply_outcome, blocks, pending
+from roomful.runs.handing import Handing
 from roomful.runs.past import Past, read_past
+from roomful.runs.posting import Posting, Text
+from roomful.runs.showing import show_bound
+from roomful.runs.starting import NewRun, Starting
 from roomful.spaces.history import History
+from roomful.spaces.trails import find_trail
 from roomful.spaces.voice import Voice
 from roomful.tools import model_tools
 
@@ -34,15 +41,25 @@ SILENT = "model_silent"
 """Not asked again: the person has waited long enough."""
 
 
-class Bound(Exception):
-    """The run hit one of its limits."""
-
-
 class RunLoop:
     def __init__(
-        self, *, store: Store, agents: Agents, models: Models, history: History, calls: Calls, ids: Ids
+        self,
+        *,
+        store: Store,
+        agents: Agents,
+        models: Models,
+        history: History,
+        calls: Calls,
+        posting: Posting,
+        starting: Starting,
+        bounds: Bounds,
+        ids: Ids,
     ) -> None:
         self._store = store
+        self._posting = posting
+        self._starting = starting
+        self._bounds = bounds
+        self._handing = Handing(store)
         self._agents = agents
         self._models = models
         self._history = history
@@ -58,8 +75,9 @@ class RunLoop:
             log.info("run %s is driven by another worker now", voice.run.id)
         except ModelFailed as failure:
             await self._fail(voice, failure.code, failure.message)
-        except Bound as bound:
-            await self._fail(voice, "limit", str(bound))
+        except OverBound as bound:
+            await self._show_bound(voice, bound)
+            await self._fail(voice, "limit", bound.detail)
         except TimeoutError:
             await self._fail(voice, "limit", "the run took longer than its runSeconds")
         except Unavailable as error:
@@ -72,30 +90,93 @@ class RunLoop:
 
     async def _drive(self, voice: Voice, clock: asyncio.Timeout) -> None:
         run = voice.run
-        agent = await self._agents.find(run.agent_id)
-        if agent.limits.run_seconds is not None:
-            clock.reschedule(asyncio.get_running_loop().time() + agent.limits.run_seconds)
-        tools = {spec.name: spec for spec in agent.tools if self._calls.can(spec)}
+        agent = await self._equip(run)
+        if agent.spec.limits.run_seconds is not None:
+            clock.reschedule(asyncio.get_running_loop().time() + agent.spec.limits.run_seconds)
+        voice.trail = await find_trail(self._store, run)
         past = await read_past(self._store, run.id)
-        calls = await self._take_up(voice, past, tools)
+        done = await self._take_up(voice, past, agent)
         opening: list[ModelMessage] | None = None
-        while not any(blocks(call) for call in calls):
-            scene = await look_around(self._store, agent.id)
-            if opening is None:
-                opening = await self._opening(agent, voice, scene)
-            self._check_bounds(agent, past)
-            said = await self._ask(voice, agent, tools, scene, past, opening)
-            step = Step(run_id=run.id, number=past.next_step, text=said.text, usage=said.usage)
-            run.usage = (run.usage or Usage()).plus(said.usage)
-            calls = await self._calls.execute(voice, step, said.calls, tools)
-            past.add(step, calls)
-            if not calls:
-                await voice.settled()
-                await voice.finish("completed")
+        while True:
+            if done.ending is not None and await self._end_with(voice, agent, done, done.ending):
                 return
-        await self._park(voice, [call for call in calls if blocks(call)])
+            if any(blocks(call) for call in done.calls):
+                await self._park(voice, [call for call in done.calls if blocks(call)])
+                return
+            scene = await look_around(self._store, run.agent_id)
+            if opening is None:
+                opening = await self._opening(agent.spec, voice, scene)
+            await self._bounds.check_step(agent.spec, run, past)
+            if agent.spec.on_busy == "steer":
+                await self._handing.take(voice, past)
+            said = await self._ask(voice, agent, scene, past, opening)
+            done = await self._conclude(voice, agent, past, said)
+            if not done.calls and await self._is_finished(voice, agent):
+                return
 
-    async def _take_up(self, voice: Voice, past: Past, tools: Mapping[str, ToolSpec]) -> Sequence[Call]:
+    async def _equip(self, run: Run) -> Equipped:
+        spec = await self._agents.of_run(run)
+        return Equipped(spec, {tool.name: tool for tool in spec.tools if self._calls.can(tool)})
+
+    async def _conclude(self, voice: Voice, agent: Equipped, past: Past, said: StepSaid) -> Executed:
+        """The step is over: it is stored, what it said has its effect, and its calls are executed."""
+        run, limits = voice.run, agent.spec.limits
+        voice.keep_trail()
+        step = Step(run_id=run.id, number=past.next_step, text=said.text, usage=said.usage)
+        run.usage = (run.usage or Usage()).plus(said.usage)
+        first: list[Change] = [SaveStep(step)]
+        if limits.tokens_per_root is not None:
+            first.append(SaveRun(msgspec.structs.replace(run)))
+        for spoken in said.spoken:
+            text = Text(spoken.space_id, spoken.message_id, spoken.text, spoken.mentions)
+            if not await self._posting.leads_nowhere(text):
+                await self._posting.post(voice, text, limits, lambda _: [], first)
+                first = []
+        done = await self._calls.execute(voice, said.calls, agent, first)
+        past.add(step, done.calls)
+        return done
+
+    async def _is_finished(self, voice: Voice, agent: Equipped) -> bool:
+        """Whether the run could end; not when a message was handed to it at the last moment."""
+        await voice.settled()
+        steers = agent.spec.on_busy == "steer"
+        try:
+            await voice.finish("completed", [ExpectNoneHanded(voice.run.id)] if steers else ())
+        except Conflict:
+            return False
+        return True
+
+    async def _end_with(self, voice: Voice, agent: Equipped, done: Executed, ending: Ending) -> bool:
+        """The run ends with a call. Not when the run that should take over may not start: then the model is
+        told, and goes on."""
+        await voice.settled()
+        call = msgspec.structs.replace(ending.call)
+        apply_outcome(call, ending.outcome)
+        left = [msgspec.structs.replace(one, status="canceled") for one in done.calls if blocks(one)]
+        changes: list[Change] = [SaveCalls((call, *left))]
+        try:
+            new = await self._handed_over(voice.run, agent, ending.outcome)
+            if new is not None:
+                changes += [*self._bounds.room_for(agent.spec.limits, voice.run), new.change]
+            status = ending.outcome.status
+            await voice.finish(status, changes, then=lambda _: self._starting.began(*([new] if new else [])))
+        except (OverBound, NotFound) as error:
+            await self._calls.settle(voice, [(ending.call, Failed(error.detail))], agent.tools)
+            if isinstance(error, OverBound):
+                await self._show_bound(voice, error)
+            return False
+        return True
+
+    async def _handed_over(self, run: Run, agent: Equipped, ends: Ends) -> NewRun | None:
+        """The run of another agent, with what started this one."""
+        if ends.hand_to is None:
+            return None
+        other = await self._store.agent(ends.hand_to)
+        if other is None:
+            raise NotFound(f"there is no agent {ends.hand_to!r} that could take over")
+        return self._starting.new(other, msgspec.structs.replace(run.trigger), by=run)
+
+    async def _take_up(self, voice: Voice, past: Past, agent: Equipped) -> Executed:
         """After a pause or a crash: what was left half done is settled before the model is asked again."""
         voice.resume(await self._store.open_messages(voice.run.id))
         if past.cut_step is not None:
@@ -103,7 +184,7 @@ class RunLoop:
             past.end_cut_step()
         lost: list[Call] = []
         for call in past.calls:
-            spec = tools.get(call.tool_name)
+            spec = agent.tools.get(call.tool_name)
             if call.status == "running" and spec is not None and spec.idempotent:
                 call.status = "ready"
             elif call.status == "running" or (call.status == "ready" and spec is None):
@@ -112,14 +193,16 @@ class RunLoop:
         if lost:
             await self._calls.give_up(voice, lost)
         left = [call for call in past.calls if call.status not in SETTLED]
-        return await self._calls.execute(voice, past.unsaved_step, left, tools)
+        unsaved = [SaveStep(past.unsaved_step)] if past.unsaved_step is not None else []
+        return await self._calls.execute(voice, left, agent, unsaved)
 
     async def _park(self, voice: Voice, calls: Sequence[Call]) -> None:
-        """The run waits for people. An answer may have come while the step was still being written: the
+        """The run waits. An answer may have come while the step was still being written: the
         commit that parks the run finds out, whatever the moment."""
         await voice.settled()
         voice.run.pending_tool_calls = [pending(call) for call in calls]
-        await voice.park("waiting_tool")
+        for_reply = all(call.waits_for == "reply" for call in calls)
+        await voice.park("waiting_reply" if for_reply else "waiting_tool")
         run = await self._store.run(voice.run.id)
         assert run is not None
         voice.run.status = run.status
@@ -135,39 +218,34 @@ class RunLoop:
         words = trigger_in_words(run, message)
         return [SystemMessage(text=system), UserMessage(text=words, attachments=files)]
 
-    def _check_bounds(self, agent: AgentSpec, past: Past) -> None:
-        if past.next_step >= agent.limits.max_steps:
-            raise Bound(f"the run took its {agent.limits.max_steps} steps (limits.maxSteps) and was not done")
-        if len(past.calls) >= agent.limits.calls_per_run:
-            raise Bound(f"the run made its {agent.limits.calls_per_run} calls (limits.callsPerRun)")
-
     async def _ask(
         self,
         voice: Voice,
-        agent: AgentSpec,
-        tools: Mapping[str, ToolSpec],
+        agent: Equipped,
         scene: Scene,
         past: Past,
         opening: list[ModelMessage],
     ) -> StepSaid:
         """One model step. It is asked again only when nothing of the answer was whole yet."""
+        spec, tools = agent.spec, agent.tools
         request = ModelRequest(
-            ref=agent.model,
-            agent_id=agent.id,
-            messages=(*opening, *transcript(past.steps, past.calls)),
-            tools=model_tools(msgspec.structs.replace(agent, tools=tuple(tools.values()))),
-            silence_seconds=agent.limits.model_silence_seconds,
+            ref=spec.model,
+            agent_id=spec.id,
+            messages=(*opening, *transcript(past.steps, past.calls, past.handed)),
+            tools=model_tools(msgspec.structs.replace(spec, tools=tuple(tools.values()))),
+            silence_seconds=spec.limits.model_silence_seconds,
         )
-        asks = any(spec.approval is not None for spec in tools.values())
+        asks = any(tool.approval is not None for tool in tools.values())
         around = Surroundings(
             member_of=frozenset(space.id for space in scene.spaces),
+            members=lambda space_id: scene.members.get(space_id, ()),
             has_member=scene.has_member,
-            granted=Granted(await self._store.grants_of(agent.id) if asks else ()),
+            granted=Granted(await self._store.grants_of(spec.id) if asks else ()),
         )
-        model = self._models.find(agent.model)
-        spares: list[ToolCallPart | TextPart] = voice.rewind()
+        model = self._models.find(spec.model)
+        spares: list[ToolCallPart | TextPart] = voice.begin_step(past.next_step)
         for attempt in range(1, ATTEMPTS + 1):
-            router = StepRouter(past.next_step, agent, tools, voice, around, self._ids, spares)
+            router = StepRouter(past.next_step, spec, tools, voice, around, self._ids, spares)
             try:
                 async with aclosing(model.stream(request)) as answer:
                     async for deltas in answer:
@@ -179,9 +257,16 @@ class RunLoop:
                     return router.finish_early()
                 if not failure.retry or failure.code == SILENT or attempt == ATTEMPTS:
                     raise
-                spares = voice.rewind()
+                spares = voice.begin_step(past.next_step)
                 await asyncio.sleep(0.2 * attempt)
         raise AssertionError("unreachable")
+
+    async def _show_bound(self, voice: Voice, bound: OverBound) -> None:
+        """In the space where the run is. Of a called run, its caller's part says it."""
+        run = voice.run
+        space_id = run.active_space_id or run.trigger.space_id
+        if space_id and await self._store.role(space_id, run.agent_id) is not None:
+            await show_bound(voice, self._bounds, bound, space_id)
 
     async def _fail(self, voice: Voice, code: str, message: str) -> None:
         voice.run.error = RunError(code=code, message=message)

@@ -14,6 +14,8 @@ class Past(msgspec.Struct):
     cut_step: int | None
     """A step whose end was never stored although some of its calls were: it ends with those."""
     unsaved_step: Step | None = None
+    handed: dict[int, list[str]] = {}
+    """What the run was told while it worked, by the step that first had it."""
 
     @property
     def next_step(self) -> int:
@@ -32,6 +34,7 @@ class Past(msgspec.Struct):
 async def read_past(store: Store, run_id: str) -> Past:
     steps = await store.steps(run_id)
     calls = await store.calls(run_id)
+    steps = [step for step in steps if not step.is_open]
     ended = {step.number for step in steps}
     cut = next((call.step for call in calls if call.step not in ended), None)
     return Past(steps=steps, calls=calls, cut_step=cut)

@@ -12,13 +12,16 @@ from roomful.domain.events import Announcement, MessageChanged, SpaceEvent
 from roomful.domain.messages import Message, Part, ToolCallPart
 from roomful.domain.ports import Store
 from roomful.domain.runs import SETTLED, Call, Run, Trigger
-from roomful.domain.shape import UNSET, Json
+from roomful.domain.shape import UNSET, Json, Unset
+from roomful.domain.tools import Visibility
+from roomful.domain.trails import Child
 from roomful.routing.redact import settled_event, shown_args, shown_error, shown_result, whole_event
 from roomful.runs.results import Results
 from roomful.runs.starting import NewRun, Starting
 from roomful.runs.worker import Worker
 from roomful.spaces.announcer import Announcer
 from roomful.spaces.run_news import run_event
+from roomful.spaces.trails import Trail, find_trail
 
 
 class Settling:
@@ -37,12 +40,21 @@ class Settling:
         self._announcer = announcer
         self._starting = starting
 
-    async def settle(self, run: Run, call: Call, more: Sequence[Change] = ()) -> None:
-        """Stores the call as it is now, if it still waited until now. Raises Conflict if it did not."""
+    async def postpone(self, call: Call) -> None:
+        """Gives a waiting call another deadline. Raises Conflict if it does not wait any more."""
+        await self._store.commit([ExpectCall(call.id), SaveCalls((call,))])
+
+    async def settle(
+        self, run: Run, call: Call, more: Sequence[Change] = (), child: Child | Unset = UNSET
+    ) -> None:
+        """Stores the call as it is now, if it still waited until now. Raises Conflict if it did not. `child`
+        is what happened inside, if it was a delegation."""
         kept = self._results.shrink(run.agent_id, call)
         messages = await self._messages(run, call)
         for message in messages:
-            message.parts = [_settled(part, call) for part in message.parts]
+            message.parts = [_settled(part, call, child) for part in message.parts]
+        trail = await self._trail(run)
+        inside = trail.call(call, child) if trail is not None and call.status in SETTLED else []
         woken = await self._follow_up(run, call) if _came_late(call) else None
         changes: list[Change] = [ExpectCall(call.id), SaveCalls((call,)), *kept, *more]
         changes += [SaveMessage(message) for message in messages]
@@ -51,6 +63,7 @@ class Settling:
         changes.append(Unblock(run.id))
 
         def then(results: list[Any]) -> None:
+            self._announcer(inside)
             self._announce(run, call, messages, results[-1])
             if woken is not None:
                 self._starting.began(woken)
@@ -64,13 +77,17 @@ class Settling:
         if unblocked is not None and unblocked.status == "queued":
             await self._worker.claim(run.id)
 
+    async def _trail(self, run: Run) -> Trail | None:
+        voice = self._worker.voice(run.id)
+        return voice.trail if voice is not None else await find_trail(self._store, run)
+
     async def _messages(self, run: Run, call: Call) -> list[Message]:
         """The messages that show the call: as the run itself has them if it is driven, else as stored."""
         voice = self._worker.voice(run.id)
         found: list[Message] = []
         for place in call.places:
-            message = voice.message_of(place.space_id) if voice is not None else None
-            if message is None or message.id != place.message_id:
+            message = voice.message(place.message_id) if voice is not None else None
+            if message is None:
                 message = await self._store.message(place.space_id, place.message_id)
             if message is not None:
                 found.append(message)
@@ -137,7 +154,7 @@ def outcome_of(call: Call) -> dict[str, Json]:
     return outcome
 
 
-def _settled(part: Part, call: Call) -> Part:
+def _settled(part: Part, call: Call, child: Child | Unset) -> Part:
     """The part after the answer; a call that may run now shows that it runs."""
     if not isinstance(part, ToolCallPart) or part.tool_call_id != call.id:
         return part
@@ -151,4 +168,5 @@ def _settled(part: Part, call: Call) -> Part:
         question=call.question,
         answered_by=call.answered_by,
         answered_at=call.answered_at,
+        child=child if call.visibility is Visibility.FULL else UNSET,
     )

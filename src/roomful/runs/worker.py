@@ -16,12 +16,14 @@ from roomful.domain.changes import (
     KeepAlive,
     Release,
     SaveCalls,
+    SaveRun,
     TakeOver,
 )
 from roomful.domain.errors import Conflict, NotFound, RoomfulError
 from roomful.domain.ports import Clock, Store
-from roomful.domain.runs import SETTLED, WAITING, Call, Lease, Run
-from roomful.runs.loop import RunLoop
+from roomful.domain.runs import SETTLED, WAITING, Lease, Run, RunError, copies
+from roomful.domain.shape import UNSET, Unset
+from roomful.spaces.trails import find_trail, show_trees
 from roomful.spaces.voice import Voice
 
 log = logging.getLogger("roomful.runs")
@@ -31,7 +33,6 @@ class Worker:
     def __init__(
         self,
         worker_id: str,
-        loop: RunLoop,
         *,
         store: Store,
         clock: Clock,
@@ -41,7 +42,8 @@ class Worker:
         most: int = 2000,
     ) -> None:
         self.id = worker_id
-        self._loop = loop
+        self._drive_to: Callable[[Voice], Awaitable[None]] | None = None
+        self._after: list[Callable[[Run], Awaitable[None]]] = []
         self._store = store
         self._clock = clock
         self._make_voice = make_voice
@@ -50,12 +52,21 @@ class Worker:
         self._most = most
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._voices: dict[str, Voice] = {}
-        self._stopping: set[str] = set()
+        self._stopping: dict[str, RunError | Unset] = {}
+        self._claiming: set[asyncio.Task[None]] = set()
         self._left: set[str] = set()
         self._keeper: asyncio.Task[None] | None = None
         self._chores: list[Callable[[], Awaitable[None]]] = []
         self._look = asyncio.Event()
         self._is_draining = False
+
+    def use(self, drive: Callable[[Voice], Awaitable[None]]) -> None:
+        """What takes a run as far as it goes."""
+        self._drive_to = drive
+
+    def after_each(self, hook: Callable[[Run], Awaitable[None]]) -> None:
+        """Called with every run that ended or began to wait here."""
+        self._after.append(hook)
 
     def look(self) -> None:
         """There may be a run that nobody drives: do not wait for the next tick."""
@@ -80,7 +91,9 @@ class Worker:
         tasks = list(self._tasks.values())
         for task in tasks:
             task.cancel()
-        await asyncio.gather(*tasks, *([self._keeper] if self._keeper else []), return_exceptions=True)
+        await asyncio.gather(
+            *tasks, *self._claiming, *([self._keeper] if self._keeper else []), return_exceptions=True
+        )
 
     def reserve(self, run_id: str) -> Lease | None:
         """The first lease of a run that is about to be stored and started here."""
@@ -104,6 +117,17 @@ class Worker:
         """How many runs are driven here now."""
         return len(self._tasks)
 
+    def claim_soon(self, run_id: str) -> None:
+        """For whoever cannot wait."""
+        task = asyncio.ensure_future(self._claim_or_leave(run_id))
+        self._claiming.add(task)
+        task.add_done_callback(self._claiming.discard)
+
+    async def _claim_or_leave(self, run_id: str) -> None:
+        """If the store cannot be reached now, the run is found at a later tick."""
+        with contextlib.suppress(RoomfulError):
+            await self.claim(run_id)
+
     async def claim(self, run_id: str) -> bool:
         """Takes a run that nobody drives and goes on with it."""
         if self._is_draining or run_id in self._tasks:
@@ -116,10 +140,11 @@ class Worker:
         self.launch(run, lease)
         return True
 
-    async def cancel(self, run_id: str) -> Run:
-        """Stops a run for good. When this returns it has ended, and its spaces were told."""
+    async def cancel(self, run_id: str, why: RunError | Unset = UNSET) -> Run:
+        """Stops a run for good, and those it called. When this returns it has ended, and its spaces were
+        told."""
         if (task := self._tasks.get(run_id)) is not None:
-            self._stopping.add(run_id)
+            self._stopping[run_id] = why
             task.cancel()
             await asyncio.wait([task])
         run = await self._store.run(run_id)
@@ -136,30 +161,54 @@ class Worker:
             return ended
         voice = self._make_voice(run, lease)
         voice.resume(await self._store.open_messages(run_id))
-        await self._end_canceled(voice)
+        voice.trail = await find_trail(self._store, run)
+        await self._end_canceled(voice, why)
+        await self._left_alone(voice.run)
         return voice.run
 
     async def _drive(self, run: Run, lease: Lease) -> None:
         voice = self._voices[run.id] = self._make_voice(run, lease)
         try:
+            was_queued = run.status == "queued"
             run.status = "running"
-            await self._loop.drive(voice)
+            if was_queued and run.in_turn:
+                voice.takes_its_turn()
+            assert self._drive_to is not None
+            await self._drive_to(voice)
         except asyncio.CancelledError:
             if run.id in self._stopping:
-                await self._end_canceled(voice)
+                await self._end_canceled(voice, self._stopping[run.id])
             else:
                 await self._hand_over(voice)
                 raise
         if not run.ended and run.status not in WAITING:
             self._left.add(run.id)
+        await self._left_alone(run)
 
-    async def _end_canceled(self, voice: Voice) -> None:
+    async def _left_alone(self, run: Run) -> None:
+        """Whoever waits for this run is told; if that fails now, a later tick does it."""
+        for hook in self._after:
+            try:
+                await hook(run)
+            except RoomfulError as error:
+                log.warning("what follows run %s has to wait: %s", run.id, error.detail)
+
+    async def _end_canceled(self, voice: Voice, why: RunError | Unset) -> None:
+        """First what it waits for, so that nothing wakes it up again; then those it called; then itself."""
         calls = [call for call in await self._store.calls(voice.run.id) if call.status not in SETTLED]
-        changes: list[Change] = []
-        if calls:
-            changes.append(SaveCalls(tuple(_canceled(call) for call in calls)))
+        canceled = [msgspec.structs.replace(call, status="canceled") for call in calls]
         voice.run.pending_tool_calls = []
-        await voice.finish("canceled", changes)
+        voice.run.error = why
+        called = [call for call in calls if call.waits_for == "child_run"]
+        if called:
+            voice.run.status = "running"
+            await voice.kept([SaveCalls(copies(canceled)), SaveRun(msgspec.structs.replace(voice.run))])
+            for child in await self._store.children([call.id for call in called]):
+                await self.cancel(child.id)
+            show_trees(voice, called, await self._store.descent([call.id for call in called]))
+        changes: list[Change] = [SaveCalls(copies(canceled))] if canceled else []
+        inside = [news for call in canceled for news in voice.trail.call(call)] if voice.trail else []
+        await voice.finish("canceled", changes, inside)
 
     async def _hand_over(self, voice: Voice) -> None:
         try:
@@ -172,7 +221,7 @@ class Worker:
         if self._tasks.get(run.id) is task:
             del self._tasks[run.id]
             self._voices.pop(run.id, None)
-        self._stopping.discard(run.id)
+        self._stopping.pop(run.id, None)
         if not task.cancelled() and (error := task.exception()) is not None:
             log.error("run %s was left by its driver", run.id, exc_info=error)
             self._left.add(run.id)
@@ -203,7 +252,3 @@ class Worker:
     async def _take_up(self) -> None:
         for run_id in await self._store.unowned_runs(self._clock.now()):
             await self.claim(run_id)
-
-
-def _canceled(call: Call) -> Call:
-    return msgspec.structs.replace(call, status="canceled")

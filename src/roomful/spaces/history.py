@@ -1,16 +1,20 @@
 """What a space holds, as of a position in its stream: the fold of every event up to it, no more, no less."""
 
+from collections.abc import Mapping
+
 import msgspec
 
 from roomful.domain.events import Position
 from roomful.domain.fold import SpaceView
-from roomful.domain.messages import Message, as_seen_by
+from roomful.domain.messages import Message, as_seen_by, delegations
 from roomful.domain.ports import Store, StoredMessage
 from roomful.domain.runs import ACTIVE, Run
 from roomful.domain.shape import Noun, encode_json
 from roomful.domain.spaces import Member
+from roomful.domain.trails import Child
 from roomful.spaces.announcer import Announcer
 from roomful.spaces.run_news import run_through
+from roomful.spaces.trails import trees, with_trails
 
 PAGE = 50
 _decode = msgspec.json.Decoder(Message).decode
@@ -45,15 +49,16 @@ class History:
         query: str | None = None,
     ) -> Page:
         """A page as this viewer may see it."""
-        rows, more, (position, growing) = await self._store.history(
+        rows, below, more, (position, growing) = await self._store.history(
             space_id,
             before=before,
             after=after,
             limit=limit,
             query=query,
-            at=lambda: self._as_of_now(space_id, viewer),
+            at=lambda: self._as_of_now(space_id),
         )
-        seen = [growing[row.id] if row.id in growing else _raw(row, viewer) for row in rows]
+        trails = trees(below)
+        seen = [_seen(growing.get(row.id) or row, viewer, trails) for row in rows]
         messages = [message for message in seen if message is not None]
         return Page(messages=messages, position=str(position), has_more=more)
 
@@ -78,18 +83,32 @@ class History:
     async def _active(self, space_id: str) -> list[Run]:
         return await self._store.runs(space_id=space_id, statuses=ACTIVE)
 
-    def _as_of_now(self, space_id: str, viewer: str | None) -> tuple[Position, dict[str, msgspec.Raw | None]]:
+    async def message(self, space_id: str, viewer: str | None, message_id: str) -> Message | None:
+        """One message as it stands, with what its sub-agents have done."""
+        stored = await self._store.message(space_id, message_id)
+        if stored is None:
+            return None
+        _, growing = self._announcer.growing(space_id)
+        message = growing.get(message_id, stored)
+        calls = [part.tool_call_id for part in delegations(message)]
+        found = trees(await self._store.descent(calls)) if calls else {}
+        return as_seen_by(with_trails(message, found), viewer)
+
+    def _as_of_now(self, space_id: str) -> tuple[Position, dict[str, bytes]]:
         position, growing = self._announcer.growing(space_id)
-        return position, {id: _seen(message, viewer) for id, message in growing.items()}
+        return position, {id: encode_json(message) for id, message in growing.items()}
 
 
-def _raw(row: StoredMessage, viewer: str | None) -> msgspec.Raw | None:
-    return _seen(_decode(row.body), viewer) if row.is_private else msgspec.Raw(row.body)
-
-
-def _seen(message: Message, viewer: str | None) -> msgspec.Raw | None:
+def _seen(
+    stored: StoredMessage | bytes, viewer: str | None, trails: Mapping[str, Child]
+) -> msgspec.Raw | None:
     """The message for this viewer; None when all of it is meant for somebody else."""
-    seen = as_seen_by(message, viewer)
+    if isinstance(stored, StoredMessage):
+        if not stored.is_private and not stored.delegates:
+            return msgspec.Raw(stored.body)
+        stored = stored.body
+    message = _decode(stored)
+    seen = as_seen_by(with_trails(message, trails), viewer)
     return msgspec.Raw(encode_json(seen)) if seen.parts or not message.parts else None
 
 

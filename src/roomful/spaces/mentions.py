@@ -2,8 +2,10 @@
 
 import re
 from collections.abc import Iterable, Sequence
+from typing import cast
 
 from roomful.domain.errors import Invalid
+from roomful.domain.shape import Json
 from roomful.domain.spaces import Member, Space
 
 _CODE = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*`|^[ \t]*>.*$", re.DOTALL | re.MULTILINE)
@@ -33,6 +35,21 @@ def _labels(members: Sequence[Member]) -> dict[str, str]:
     return {label: entity_id for label, entity_id in labels.items() if label} | {
         member.entity_id: member.entity_id for member in members
     }
+
+
+def named_in(mentions: Json) -> list[str]:
+    """The ids in an argument that holds one or a list of them."""
+    if isinstance(mentions, str):
+        return [mentions.removeprefix("@")] if mentions else []
+    listed = cast("list[Json]", mentions) if isinstance(mentions, list) else []
+    return [one.removeprefix("@") for one in listed if isinstance(one, str)]
+
+
+def addressed(text: str, mentions: Json, members: Sequence[Member], author: str) -> list[str]:
+    """The members whom a text is meant for: as an argument says, and as the text does."""
+    ids = {member.entity_id for member in members}
+    found = [one for one in named_in(mentions) if one in ids] + find_mentions(text, members)
+    return [one for one in dict.fromkeys(found) if one != author]
 
 
 def check_mentions(mentioned: Iterable[str], members: Sequence[Member]) -> list[str]:

@@ -51,6 +51,23 @@ class Outbox:
         """The same, and returns when it is done. Canceling the caller does not take it back."""
         await asyncio.shield(self.keep(changes, heard))
 
+    async def tried(
+        self,
+        changes: Sequence[Change],
+        heard: Callable[[], Sequence[Announcement]],
+        then: Callable[[list[Any]], None],
+    ) -> None:
+        """Stores what the store may refuse, which is the caller's to mend and spoils nothing here. Canceling
+        the caller does not take it back."""
+
+        def done(results: list[Any]) -> None:
+            self._learn(changes, results[1:])
+            self._release([*heard()])
+            then(results[1:])
+
+        commit = asyncio.ensure_future(self._store.commit([Guard(self._lease), *changes], done))
+        await asyncio.shield(commit)
+
     def save(self, changes: Sequence[Change]) -> None:
         """Stores what was heard already; nobody waits for it."""
         self._commit(changes, None)

@@ -5,12 +5,12 @@ rest is heard at once and saved a moment later. Every write carries the run's le
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import msgspec
 
-from roomful.domain.changes import AddMessage, Change, Release, SaveMessage, SaveRun, Unblock
+from roomful.domain.changes import AddMessage, Change, Release, SaveMessage, SaveRun, SaveStep, Unblock
 from roomful.domain.errors import NotFound, RoomfulError
 from roomful.domain.events import (
     AgentInactive,
@@ -21,7 +21,6 @@ from roomful.domain.events import (
     SpaceEvent,
     TextStarted,
 )
-from roomful.domain.fold import SpaceView
 from roomful.domain.messages import (
     UNSETTLED,
     Message,
@@ -36,7 +35,9 @@ from roomful.domain.ports import Clock, Ids, Store
 from roomful.domain.runs import Lease, Place, Run, RunStatus
 from roomful.spaces.announcer import Announcer, copy_of
 from roomful.spaces.outbox import Outbox
+from roomful.spaces.own_messages import OwnMessages
 from roomful.spaces.run_news import run_began, run_event
+from roomful.spaces.trails import Trail
 
 SAVE_SECONDS = 0.25
 
@@ -51,9 +52,9 @@ class Voice:
         self._announcer = announcer
         self._clock = clock
         self._ids = ids
-        self._said: dict[str, SpaceView] = {}
-        self._open: dict[str, str] = {}
-        self._seqs: dict[str, int] = {}
+        self.trail: Trail | None = None
+        """What the part that shows this run is told, when another run called it."""
+        self._own = OwnMessages()
         self._has_ended = False
         self._out = Outbox(lease, store, self._release, self._learn)
         self._spares: dict[tuple[str, str | None], str] = {}
@@ -62,18 +63,18 @@ class Voice:
 
     def resume(self, messages: Sequence[Message]) -> None:
         """Takes up the run's open messages where it left them."""
+        self._own.take_up(messages)
         for message in messages:
-            self._view(message.space_id).adopt(message)
-            self._open[message.space_id] = message.id
-            self._seqs[message.id] = message.seq
             self._announcer.adopt(message)
 
-    def rewind(self) -> list[ToolCallPart | TextPart]:
-        """The step runs again: what it had begun is emptied, to be said anew by the same call."""
+    def begin_step(self, step: int) -> list[ToolCallPart | TextPart]:
+        """The model is asked. If it was asked for this step before, what it had begun is emptied, to be said
+        anew by the same call."""
+        if self.trail is not None:
+            self.trail.begin(step)
         spares: list[ToolCallPart | TextPart] = []
-        for space_id, message_id in self._open.items():
-            message = self._view(space_id).message(message_id)
-            assert message is not None
+        for message in self._own:
+            space_id = message.space_id
             for part in [part for part in message.parts if part.status == "streaming"]:
                 self.say(space_id, PartReset(space_id=space_id, part_id=part.id), part_for_one(part))
                 if not isinstance(part, ReasoningPart):
@@ -85,13 +86,11 @@ class Voice:
         """Parts that nobody will go on with are canceled, for everybody to see."""
         self._spares.clear()
         heard: list[Announcement] = []
-        for space_id, message_id in self._open.items():
-            message = self._view(space_id).message(message_id)
-            assert message is not None
+        for message in self._own:
             for part in message.parts:
                 if part.status == "streaming":
                     part.status = "canceled"
-                    heard.append(self.changed(space_id, part.id, part.id))
+                    heard.append(self.changed(message.space_id, part.id, part.id))
         if heard:
             self.keep(self.saved(*{announcement.space_id for announcement in heard}), heard)
 
@@ -102,7 +101,7 @@ class Voice:
         that was emptied because its step runs again is taken up instead."""
         if (spare := self._spares.pop((space_id, fields.get("tool_call_id")), None)) is not None:
             return spare
-        message_id = self._open.get(space_id)
+        message_id = self._own.current(space_id)
         part_id = self._ids.new("prt")
         now = self._clock.iso()
         event = make(
@@ -111,7 +110,7 @@ class Voice:
             part_id=part_id,
             run_id=self.run.id,
             entity_id=self.run.agent_id,
-            seq=self._seqs.get(message_id, 0) if message_id else 0,
+            seq=self._own.seqs.get(message_id, 0) if message_id else 0,
             created_at=now,
             **fields,
         )
@@ -123,11 +122,13 @@ class Voice:
         return part_id
 
     def _open_message(self, space_id: str, event: TextStarted | CallStarted, audience: str | None) -> None:
-        self._open[space_id] = event.message_id
+        self._own.begin(space_id, event.message_id)
         changes, heard = self.joins(space_id)
         start = self.about(space_id, event, audience)
         self._fold(start)
-        changes.append(AddMessage(self._copy(space_id)))
+        opened = self._own.copy(event.message_id)
+        assert opened is not None
+        changes.append(AddMessage(opened))
         self.keep(changes, [*heard, start])
 
     def say(self, space_id: str, event: SpaceEvent, audience: str | None = None) -> None:
@@ -160,21 +161,22 @@ class Voice:
         return self._announcer.is_run_followed(self.run.id)
 
     def message_id(self, space_id: str) -> str:
-        return self._open[space_id]
+        message_id = self._own.current(space_id)
+        assert message_id is not None
+        return message_id
 
-    def message_of(self, space_id: str) -> Message | None:
-        """The run's open message in this space, as it stands."""
-        return self._copy(space_id) if space_id in self._open else None
+    def message(self, message_id: str) -> Message | None:
+        """One of the run's messages that are not final, as it stands."""
+        return self._own.copy(message_id)
 
     def part(self, space_id: str, part_id: str) -> Part | None:
-        message = self._view(space_id).message(self._open.get(space_id, ""))
-        return next((part for part in message.parts if part.id == part_id), None) if message else None
+        return self._own.part(space_id, part_id)
 
     def show_whole(self, space_id: str, part: ToolCallPart) -> tuple[Place, list[Change], bool]:
         """Puts a finished part into the run's message here, and says whether that opened the message."""
-        message_id = self._open.get(space_id)
+        message_id = self._own.current(space_id)
         if message_id is not None:
-            message = self._view(space_id).message(message_id)
+            message = self._own.message(message_id)
             assert message is not None
             message.parts.append(part)
             return Place(space_id=space_id, message_id=message_id, part_id=part.id), [], False
@@ -191,11 +193,16 @@ class Voice:
             updated_at=now,
             run_id=self.run.id,
         )
-        self._open[space_id] = message.id
-        self._view(space_id).adopt(message)
+        self._own.adopt(message)
+        self._own.begin(space_id, message.id)
         changes: list[Change] = [AddMessage(copy_of(message))]
         place = Place(space_id=space_id, message_id=message.id, part_id=part.id)
         return place, changes, True
+
+    def takes_its_turn(self) -> None:
+        """The run had to wait for others; its spaces are told that it begins."""
+        for space_id in self.run.shown_in:
+            self._announcer(run_began(self.run, space_id))
 
     def joins(self, space_id: str) -> tuple[list[Change], list[Announcement]]:
         """What is stored and heard when a run shows itself in a space for the first time."""
@@ -219,16 +226,29 @@ class Voice:
         """The same, and returns when it is done."""
         await self._out.kept(changes, heard)
 
+    async def try_kept(
+        self,
+        changes: Sequence[Change],
+        heard: Callable[[], Sequence[Announcement]],
+        then: Callable[[list[Any]], None],
+    ) -> None:
+        """Stores something that may be refused: then nothing has happened. What is to be heard is asked for
+        once it is stored; `then` gets what the store answered, in the same moment."""
+        await self._out.settled()
+        await self._out.tried(changes, heard, then)
+
     def saved(self, *space_ids: str) -> list[Change]:
         """The changes that store the run's messages in these spaces as they stand now."""
-        return [SaveMessage(self._copy(space_id)) for space_id in space_ids if space_id in self._open]
+        return [SaveMessage(message) for message in self._own.copies(*space_ids)]
 
     def changed_at(self, places: Sequence[Place], stream_id: str) -> list[Announcement]:
         return [self.changed(place.space_id, place.part_id, stream_id) for place in places]
 
     def changed(self, space_id: str, part_id: str, stream_id: str) -> Announcement:
         """The message with this one part only."""
-        message = self._copy(space_id)
+        holder = self._own.holder(space_id, part_id)
+        assert holder is not None
+        message = copy_of(holder)
         part = next(part for part in message.parts if part.id == part_id)
         message = msgspec.structs.replace(message, parts=[part])
         event = MessageChanged(space_id=space_id, message=message, stream_id=stream_id)
@@ -240,43 +260,60 @@ class Voice:
 
     # How it ends.
 
-    async def finish(self, status: RunStatus, changes: Sequence[Change] = ()) -> None:
+    async def finish(
+        self,
+        status: RunStatus,
+        changes: Sequence[Change] = (),
+        heard: Sequence[Announcement] = (),
+        then: Callable[[list[Any]], None] = lambda _: None,
+    ) -> None:
         """The run has ended: its messages are final, its spaces are told. If that cannot be stored, the run
-        is as it was."""
+        is as it was. `heard` comes before the end; `then` is called once it is stored."""
         before = self.run.status, self.run.ended_at
         self.run.status, self.run.ended_at = status, self._clock.iso()
         self._stop_saving()
         try:
-            await self._finish(changes)
+            await self._finish(changes, heard, then)
         except NotFound:
             await self._forget_removed_spaces()
-            await self._finish(changes)
+            await self._finish(changes, heard, then)
         finally:
             if not self._has_ended:
                 self.run.status, self.run.ended_at = before
 
-    async def _finish(self, changes: Sequence[Change]) -> None:
-        heard: list[Announcement] = []
+    async def _finish(
+        self,
+        changes: Sequence[Change],
+        before: Sequence[Announcement],
+        then: Callable[[list[Any]], None],
+    ) -> None:
+        heard: list[Announcement] = [*before]
         saves: list[Change] = []
-        for space_id in list(self._open):
-            message = self._final(space_id)
+        for message in map(self._final, self._own):
             saves.append(SaveMessage(message))
             heard.extend(self._whole(message))
+        if self.trail is not None:
+            heard += self.trail.ended(self.run)
         for space_id in self.run.shown_in:
             gone = AgentInactive(space_id=space_id, entity_id=self.run.agent_id, run_id=self.run.id)
             heard.append(self.about(space_id, gone))
             heard.append(self.about(space_id, run_event(self.run, space_id)))
         if not self.run.shown_in:
             heard.append(self.about("", run_event(self.run, "")))
-        await self.kept([*changes, *saves, SaveRun(msgspec.structs.replace(self.run))], heard)
-        self._has_ended = True
+        ended = SaveRun(msgspec.structs.replace(self.run))
+
+        def stored(results: list[Any]) -> None:
+            self._has_ended = True
+            then(results)
+
+        await self._out.tried([*changes, *saves, ended], lambda: heard, stored)
 
     async def _forget_removed_spaces(self) -> None:
         """Messages whose space was removed cannot be saved any more, and nobody misses them."""
-        for space_id, message_id in list(self._open.items()):
-            if await self._store.message(space_id, message_id) is None:
-                del self._open[space_id]
-                self._announcer.forget(space_id, message_id)
+        for message in self._own:
+            if await self._store.message(message.space_id, message.id) is None:
+                self._own.drop(message.id)
+                self._announcer.forget(message.space_id, message.id)
 
     async def park(self, status: RunStatus) -> None:
         """The run waits. Everything is in its rows and nothing stays in memory. If what it waits for has
@@ -288,12 +325,12 @@ class Voice:
         self._stop_saving()
         parked: list[Change] = [SaveRun(msgspec.structs.replace(self.run)), Release(self.run.id)]
         try:
-            await self.kept([*self.saved(*self._open), *parked, Unblock(self.run.id)], told)
+            await self.kept([*self.saved(*self._own.space_ids), *parked, Unblock(self.run.id)], told)
         except RoomfulError:
             self.run.status = before
             raise
-        for space_id, message_id in self._open.items():
-            self._announcer.forget(space_id, message_id)
+        for message in self._own:
+            self._announcer.forget(message.space_id, message.id)
 
     def _whole(self, message: Message) -> list[Announcement]:
         """The message for everybody, and to each member for whom it has parts of their own, those."""
@@ -308,14 +345,26 @@ class Voice:
         event = MessageChanged(space_id=message.space_id, message=message)
         return self.about(message.space_id, event, audience)
 
-    def _final(self, space_id: str) -> Message:
-        message = self._copy(space_id)
+    def close(self, space_id: str, mentions: Sequence[str]) -> tuple[list[Change], list[Announcement]]:
+        """The run's message here mentions somebody: what comes behind it belongs into another one. It is
+        final at once if nothing in it is left to be settled, else when the run ends."""
+        message = self._own.close(space_id)
+        if message is None:
+            return [], []
+        message.mentions = list(dict.fromkeys([*message.mentions, *mentions]))
+        if any(part.status in UNSETTLED or part.status == "waiting" for part in message.parts):
+            return [SaveMessage(copy_of(message))], []
+        closed = self._final(message)
+        self._own.drop(closed.id)
+        return [SaveMessage(closed)], self._whole(closed)
+
+    def _final(self, own: Message) -> Message:
+        message = copy_of(own)
         message.status = "final"
         message.updated_at = self._clock.iso()
         for part in message.parts:
             if part.status in UNSETTLED or (self.run.status == "canceled" and part.status == "waiting"):
                 part.status = "canceled"
-        self._view(space_id).adopt(copy_of(message))
         return message
 
     # Inside.
@@ -323,46 +372,53 @@ class Voice:
     def about(self, space_id: str, event: SpaceEvent, audience: str | None = None) -> Announcement:
         return Announcement(event=event, space_id=space_id, run_id=self.run.id, audience=audience)
 
-    def _view(self, space_id: str) -> SpaceView:
-        view = self._said.get(space_id)
-        if view is None:
-            view = self._said[space_id] = SpaceView(open_only=True)
-        return view
-
     def _fold(self, announcement: Announcement) -> None:
         if announcement.space_id:
-            self._view(announcement.space_id).apply(announcement.event)
-
-    def _copy(self, space_id: str) -> Message:
-        message = self._view(space_id).message(self._open[space_id])
-        assert message is not None
-        return copy_of(message)
+            self._own.fold(announcement.space_id, announcement.event)
 
     def _learn(self, changes: Sequence[Change], results: list[Any]) -> None:
         for change, result in zip(changes, results, strict=True):
             if isinstance(change, AddMessage):
-                self._seqs[change.message.id] = result
-                if (message := self._view(change.message.space_id).message(change.message.id)) is not None:
+                self._own.seqs[change.message.id] = result
+                if (message := self._own.message(change.message.id)) is not None:
                     message.seq = result
 
     def _release(self, announcements: Sequence[Announcement]) -> None:
         for announcement in announcements:
             event = announcement.event
             if isinstance(event, TextStarted | CallStarted):
-                event.seq = self._seqs.get(event.message_id, event.seq)
+                event.seq = self._own.seqs.get(event.message_id, event.seq)
             elif isinstance(event, MessageChanged):
-                event.message.seq = self._seqs.get(event.message.id, event.message.seq)
+                event.message.seq = self._own.seqs.get(event.message.id, event.message.seq)
         self._announcer(list(announcements))
 
     def _save_soon(self, space_id: str) -> None:
         self._unsaved.add(space_id)
-        if self._saving is None:
-            self._saving = asyncio.get_running_loop().call_later(SAVE_SECONDS, self._save)
+        self._save_at_leisure()
 
     def _save(self) -> None:
         self._saving = None
-        self._out.save(self.saved(*self._unsaved))
-        self._unsaved.clear()
+        if self._unsaved:
+            self._out.save(self.saved(*self._unsaved))
+            self._unsaved.clear()
+        self.keep_trail()
+
+    # What the run that called this one shows of it.
+
+    def wrote(self, text: str) -> None:
+        """The model wrote on; the part that shows this run is told a moment later."""
+        if self.trail is not None:
+            self.trail.write(text)
+            self._save_at_leisure()
+
+    def keep_trail(self) -> None:
+        """Stores what was written and not told yet, and tells it."""
+        if self.trail is not None and (step := self.trail.unsaved()) is not None:
+            self.keep([SaveStep(step)], self.trail.told(step))
+
+    def _save_at_leisure(self) -> None:
+        if self._saving is None:
+            self._saving = asyncio.get_running_loop().call_later(SAVE_SECONDS, self._save)
 
     def _stop_saving(self) -> None:
         if self._saving is not None:

@@ -35,6 +35,7 @@ SELECT 0 AS kind, r.created_at AS a, 0 AS b, 0 AS c, r.id AS id, r.body AS body
   FROM tree t JOIN runs r ON r.id = t.run_id
 UNION ALL SELECT 1, c.run_id, c.step, c.idx, c.id, c.body FROM tree t JOIN calls c ON c.run_id = t.run_id
 UNION ALL SELECT 2, s.run_id, s.number, 0, '', s.body FROM tree t JOIN steps s ON s.run_id = t.run_id
+UNION ALL SELECT 3, '', number, 0, '', '' FROM writers WHERE id = ?
 ORDER BY 1, 2, 3, 4, 5"""
 
 
@@ -56,6 +57,7 @@ def expect_room(wanted: ExpectRoom) -> Write:
             raise OverBound(
                 "runsPerPair",
                 f"{by} may start {whom} {wanted.runs_per_pair} times a minute (limits.runsPerPair)",
+                whom,
             )
 
     return write
@@ -115,17 +117,30 @@ async def children(reader: Reader, call_ids: Sequence[str]) -> list[Run]:
 
 
 async def descent(reader: Reader, call_ids: Sequence[str]) -> Descent:
-    found = Descent(runs=[], calls=[], steps=[])
-    if call_ids:
-        sql = _DESCENT.format(marks=", ".join("?" * len(call_ids)))
-        for kind, *_, body in await reader.rows(sql, tuple(call_ids)):
-            if kind == 0:
-                found.runs.append(_decode_run(body))
-            elif kind == 1:
-                found.calls.append(_decode_call(body))
-            else:
-                found.steps.append(_decode_step(body))
+    found, _ = await descent_at(reader, "", call_ids, None)
     return found
+
+
+async def descent_at(
+    reader: Reader, writer: str, call_ids: Sequence[str], number: int | None
+) -> tuple[Descent, int | None]:
+    """Also gives the number of the writer's last batch in it; without calls, the number that was given."""
+    found = Descent(runs=[], calls=[], steps=[])
+    if not call_ids:
+        return found, number
+    number = None
+    sql = _DESCENT.format(marks=", ".join("?" * len(call_ids)))
+    for kind, _, b, _, _, body in await reader.rows(sql, (*call_ids, writer)):
+        match kind:
+            case 0:
+                found.runs.append(_decode_run(body))
+            case 1:
+                found.calls.append(_decode_call(body))
+            case 2:
+                found.steps.append(_decode_step(body))
+            case _:
+                number = b
+    return found, number
 
 
 async def runs_of_root(reader: Reader, root_run_id: str) -> list[Run]:
@@ -147,4 +162,12 @@ async def tokens_of_root(reader: Reader, root_run_id: str) -> int:
 
 async def handed(reader: Reader, run_id: str) -> list[Handed]:
     rows = await reader.rows("SELECT body FROM handed WHERE run_id = ?", (run_id,))
+    return sorted((_decode_handed(body) for (body,) in rows), key=lambda one: (one.at, one.message_id))
+
+
+async def handed_to_ended(reader: Reader) -> list[Handed]:
+    rows = await reader.rows(
+        "SELECT h.body FROM handed h JOIN runs r ON r.id = h.run_id"
+        " WHERE h.step IS NULL AND r.ended_at IS NOT NULL LIMIT 100"
+    )
     return sorted((_decode_handed(body) for (body,) in rows), key=lambda one: (one.at, one.message_id))

@@ -16,8 +16,9 @@ from roomful.domain.messages import (
     delegations,
     is_private,
 )
-from roomful.domain.ports import StoredMessage
+from roomful.domain.ports import Descent, StoredMessage
 from roomful.domain.shape import UNSET, clean_text, encode_json
+from roomful.store import company
 from roomful.store.announced import Announced
 from roomful.store.database import LAST_SEQ, Database, Reader, Row, Write
 
@@ -25,6 +26,8 @@ MOST_ON_A_PAGE = 1000
 MOST_WORDS = 16
 MOST_SOUGHT = 1000
 ERASED_AT_ONCE = 200
+TRIES = 20
+"""How often a page is read again whose delegations went on meanwhile. The last one may be a moment ahead."""
 
 T = TypeVar("T")
 _decode = msgspec.json.Decoder(Message).decode
@@ -46,9 +49,10 @@ _OF_ENTITY = """
 SELECT space_id, seq, body FROM messages WHERE entity_id = ? AND (space_id, seq) > (?, ?)
 ORDER BY space_id, seq LIMIT ?"""
 _PAGE = """
-SELECT number AS seq, NULL AS id, NULL AS status, NULL AS is_private, NULL AS body FROM writers WHERE id = ?
+SELECT number AS seq, NULL AS id, NULL AS status, NULL AS is_private, NULL AS delegates, NULL AS body
+  FROM writers WHERE id = ?
 UNION ALL SELECT * FROM (
-  SELECT seq, id, status, is_private, body FROM messages
+  SELECT seq, id, status, is_private, delegates, body FROM messages
   WHERE space_id = ? AND seq > ? AND seq < ?{words} ORDER BY seq {order} LIMIT ?
 ) AS page"""
 
@@ -119,7 +123,7 @@ class Reading(msgspec.Struct, frozen=True):
 
 async def history(
     reader: Reader, announced: Announced, writer: str, wanted: Reading, at: Callable[[], T]
-) -> tuple[list[StoredMessage], bool, T]:
+) -> tuple[list[StoredMessage], Descent, bool, T]:
     forwards = wanted.after is not None
     limit = max(1, min(wanted.limit, MOST_ON_A_PAGE))
     likes = _likes(wanted.query or "")
@@ -128,18 +132,31 @@ async def history(
     highest = wanted.before if wanted.before is not None else LAST_SEQ
     params = (writer, wanted.space_id, lowest, highest, *likes, limit + 1)
 
-    async def read() -> tuple[list[Row], int | None]:
+    async def page() -> tuple[list[StoredMessage], int | None]:
         """The page and the writer's number are one statement, hence one state of the database."""
         rows = await reader.rows(sql, params, slow=bool(likes))
         number = next((row[0] for row in rows if row[1] is None), None)
-        return [row for row in rows if row[1] is not None], number
+        return sorted((_stored(row) for row in rows if row[1] is not None), key=_seq), number
 
-    rows, moment = await announced.exactly(read, at)
-    page = sorted(map(_stored, rows), key=_seq)
-    has_more = len(page) > limit
+    async def read() -> tuple[tuple[list[StoredMessage], Descent], int | None]:
+        """What is below is another statement: it is of the same state when it has the same number."""
+        for last in range(TRIES, -1, -1):
+            found, number = await page()
+            calls = [part.tool_call_id for one in found if one.delegates for part in _delegations(one)]
+            below, then = await company.descent_at(reader, writer, calls, number)
+            if then == number or not last:
+                return (found, below), number
+        raise AssertionError("unreachable")
+
+    (found, below), moment = await announced.exactly(read, at)
+    has_more = len(found) > limit
     if has_more:
-        page.pop(-1 if forwards else 0)
-    return page, has_more, moment
+        found.pop(-1 if forwards else 0)
+    return found, below, has_more, moment
+
+
+def _delegations(stored: StoredMessage) -> list[ToolCallPart]:
+    return delegations(_decode(stored.body))
 
 
 async def message(reader: Reader, space_id: str, message_id: str) -> Message | None:
@@ -213,7 +230,12 @@ def _without_texts(message: Message, at: str) -> Message:
 
 
 def _stored(row: Row) -> StoredMessage:
-    seq, id, status, private, body = row
+    seq, id, status, private, delegates, body = row
     return StoredMessage(
-        id=id, seq=seq, is_open=status == "open", is_private=bool(private), body=body.encode()
+        id=id,
+        seq=seq,
+        is_open=status == "open",
+        is_private=bool(private),
+        delegates=bool(delegates),
+        body=body.encode(),
     )

@@ -62,7 +62,7 @@ class Record:
         limit: int = 50,
         query: str | None = None,
         at: Callable[[], T],
-    ) -> tuple[list[StoredMessage], bool, T]:
+    ) -> tuple[list[StoredMessage], Descent, bool, T]:
         reading = messages.Reading(space_id, before, after, limit, query)
         return await messages.history(self._reader, self._announced, self._name, reading, at)
 
@@ -153,6 +153,9 @@ class Record:
 
     async def handed(self, run_id: str) -> list[Handed]:
         return await company.handed(self._reader, run_id)
+
+    async def handed_to_ended(self) -> list[Handed]:
+        return await company.handed_to_ended(self._reader)
 
     async def grants_in(self, space_id: str) -> list[Grant]:
         return await grants.grants_in(self._reader, space_id)

@@ -99,18 +99,22 @@ def _hidden(
         executor=Builtin(operation=operation),
         visibility=Visibility.HIDDEN,
         route=route or RouteRule(),
+        seen_inside=Visibility.HIDDEN,
     )
 
 
-def _text(name: str, operation: str, description: str, schema: dict[str, Json], route: RouteRule) -> ToolSpec:
+def _text(
+    name: str, description: str, schema: dict[str, Json], route: RouteRule, shape: TextShape
+) -> ToolSpec:
     return ToolSpec(
         name=name,
         description=description,
         input_schema=schema,
-        executor=Builtin(operation=operation),
+        executor=Builtin(operation="say"),
         visibility=Visibility.FULL,
         route=route,
-        shape=TextShape(from_arg="text"),
+        shape=shape,
+        seen_inside=Visibility.HIDDEN,
     )
 
 
@@ -141,7 +145,6 @@ def _reader(name: str) -> ToolSpec:
 _ADDRESSED = (
     _text(
         "sendSpaceMessage",
-        "say",
         "Say something in a space. This is the only way to be read by its members. Give spaceId first. "
         "Several calls in one run make one message.",
         _schema(
@@ -149,6 +152,7 @@ _ADDRESSED = (
             {"mention": _mention("A mentioned agent starts to work on it."), "wait": _WAIT},
         ),
         RouteRule(args=("spaceId",)),
+        TextShape(from_arg="text", mentions_arg="mention", wait_arg="wait"),
     ),
     _hidden(
         "readSpaceMessages",
@@ -243,18 +247,18 @@ _IN_ACTIVE_SPACE = (
     ),
     _text(
         "send_message",
-        "say",
         "Say something in the active space. A mentioned agent starts a new run for it.",
         _schema({"text": _TEXT}, {"mentions": _mention("@id in the text counts too."), "wait": _WAIT}),
         RouteRule(),
+        TextShape(from_arg="text", mentions_arg="mentions", wait_arg="wait"),
     ),
     _text(
         "send_reply",
-        "reply",
         "Reply in the active space. A mentioned agent whose run waits for you goes on with it; "
         "no new run starts.",
         _schema({"text": _TEXT}, {"mentions": _mention("@id in the text counts too.")}),
         RouteRule(),
+        TextShape(from_arg="text", mentions_arg="mentions", starts=False),
     ),
     _hidden(
         "read_messages",

@@ -186,6 +186,7 @@ def offered_tool(server: McpServer, dialect: Dialect, name: str, description: st
         input_schema=copy.deepcopy(schema),
         executor=Mcp(server=server.name, tool=name),
         visibility=visibility,
+        seen_inside=visibility if {name, ALL} & server.visibility.keys() else Visibility.FULL,
         route=route,
         approval=approval,
     )

@@ -21,3 +21,4 @@ CREATE TABLE handed (
   body TEXT NOT NULL,
   PRIMARY KEY (run_id, message_id)
 );
+CREATE INDEX handed_anew ON handed (run_id) WHERE step IS NULL;

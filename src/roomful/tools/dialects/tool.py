@@ -100,6 +100,7 @@ def assemble(
         visibility=visibility,
         route=route,
         shape=ToolCallShape(component=custom_ui or execution.custom_ui),
+        seen_inside=visibility if _says_visibility(tool) else Visibility.FULL,
         timeout=execution.timeout,
         answer_seconds=answer_seconds,
         approval=approval,
@@ -107,6 +108,11 @@ def assemble(
         result_schema=result_schema,
         idempotent=idempotent,
     )
+
+
+def _says_visibility(tool: Fields) -> bool:
+    """A delegation that is wholly shown shows all that its sub-agent does, but what an author hid."""
+    return tool.has("visibility") or tool.raw("executionType") == "internal"
 
 
 def read_custom_ui(fields: Fields) -> str | None:

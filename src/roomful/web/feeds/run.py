@@ -83,7 +83,7 @@ class RunFeed:
             if (message := await self._house.store.message(*place)) is not None:
                 found[message.id] = message
         for space_id in run.shown_in:
-            rows, _, _ = await self._house.store.history(space_id, at=lambda: None)
+            rows, *_ = await self._house.store.history(space_id, at=lambda: None)
             decoded = (msgspec.json.decode(row.body, type=Message) for row in rows)
             found |= {message.id: message for message in decoded if message.run_id == run.id}
             _, growing = self._house.announcer.growing(space_id)

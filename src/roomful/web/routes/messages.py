@@ -8,7 +8,7 @@ from starlette.types import ASGIApp
 from roomful.domain.changes import MarkRead, SaveMessage
 from roomful.domain.errors import Conflict, Forbidden, NotFound
 from roomful.domain.events import Announcement, MessageChanged, ReadUpTo
-from roomful.domain.messages import Message, TextPart, as_seen_by
+from roomful.domain.messages import Message, TextPart
 from roomful.domain.shape import UNSET, Noun, Unset
 from roomful.domain.spaces import Space
 from roomful.runs.intake import Posted
@@ -104,9 +104,12 @@ async def list_messages(ask: Ask[None, PageQuery, Space]) -> ASGIApp:
 
 
 async def get_message(ask: Ask[None, NoQuery, Space]) -> ASGIApp:
-    stored = await _find(ask)
-    _, growing = ask.house.announcer.growing(ask.about.id)
-    return json_answer(as_seen_by(growing.get(stored.id, stored), viewer_of(ask.principal)))
+    message = await ask.house.history.message(
+        ask.about.id, viewer_of(ask.principal), ask.params["messageId"]
+    )
+    if message is None:
+        raise _no_message(ask.params["messageId"])
+    return json_answer(message)
 
 
 async def change_message(ask: Ask[NewText, NoQuery, Space]) -> ASGIApp:

@@ -1,0 +1,73 @@
+"""How far one trigger may lead: how deep, how wide, how fast, how dear. A bound that is hit is seen."""
+
+from datetime import UTC, datetime
+
+from roomful.domain.agents import AgentSpec, Limits
+from roomful.domain.changes import Change, ExpectRoom
+from roomful.domain.errors import OverBound
+from roomful.domain.messages import ToolCallPart
+from roomful.domain.ports import Clock, Ids, Store
+from roomful.domain.runs import Run
+from roomful.runs.past import Past
+
+PART = "limit"
+"""The tool name of a part that says that a bound was hit."""
+PAIR_SECONDS = 60.0
+
+
+class Bounds:
+    def __init__(self, store: Store, clock: Clock, ids: Ids) -> None:
+        self._store = store
+        self._clock = clock
+        self._ids = ids
+
+    def room_for(self, limits: Limits, by: Run, whom: str | None = None) -> list[Change]:
+        """The change that finds out whether `by` may lead to another run, and may wake `whom` again.
+        Raises OverBound when it is too deep already."""
+        if by.depth + 1 > limits.depth:
+            raise OverBound("depth", f"runs may start runs {limits.depth} deep (limits.depth)")
+        if whom is None:
+            return [ExpectRoom(root_run_id=by.root_run_id, runs_per_root=limits.runs_per_root)]
+        since = datetime.fromtimestamp(self._clock.now() - PAIR_SECONDS, UTC)
+        return [
+            ExpectRoom(
+                root_run_id=by.root_run_id,
+                runs_per_root=limits.runs_per_root,
+                pair=(by.agent_id, whom),
+                since=since.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+                runs_per_pair=limits.runs_per_pair,
+            )
+        ]
+
+    async def check_step(self, agent: AgentSpec, run: Run, past: Past) -> None:
+        """Before the model is asked again."""
+        limits = agent.limits
+        if past.next_step >= limits.max_steps:
+            raise OverBound(
+                "maxSteps", f"the run took its {limits.max_steps} steps (limits.maxSteps) and was not done"
+            )
+        if len(past.calls) >= limits.calls_per_run:
+            raise OverBound(
+                "callsPerRun", f"the run made its {limits.calls_per_run} calls (limits.callsPerRun)"
+            )
+        if limits.tokens_per_root is not None:
+            used = await self._store.tokens_of_root(run.root_run_id)
+            if used >= limits.tokens_per_root:
+                raise OverBound(
+                    "tokensPerRoot",
+                    f"what one trigger led to has used {used} tokens of {limits.tokens_per_root} "
+                    "(limits.tokensPerRoot)",
+                )
+
+    def part(self, bound: OverBound, run: Run) -> ToolCallPart:
+        """What a space sees of it."""
+        return ToolCallPart(
+            id=self._ids.new("prt"),
+            tool_call_id=self._ids.new("call"),
+            tool_name=PART,
+            run_id=run.id,
+            status="error",
+            args={"limit": bound.bound},
+            result=None,
+            error=bound.detail,
+        )

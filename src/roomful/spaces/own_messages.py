@@ -1,0 +1,88 @@
+"""A run's own messages that are not final yet, as they stand. In each space one of them at most takes new
+parts; one that a mention has closed stays here until all its parts are settled."""
+
+from collections.abc import Iterator, Sequence
+
+from roomful.domain.events import SpaceEvent
+from roomful.domain.fold import SpaceView
+from roomful.domain.messages import Message, Part
+from roomful.spaces.announcer import copy_of
+
+
+class OwnMessages:
+    def __init__(self) -> None:
+        self._views: dict[str, SpaceView] = {}
+        self._current: dict[str, str] = {}
+        self._spaces: dict[str, str] = {}
+        self.seqs: dict[str, int] = {}
+
+    def take_up(self, messages: Sequence[Message]) -> None:
+        """Those of a run that was left. One that mentions somebody was closed by that."""
+        for message in sorted(messages, key=lambda message: message.seq):
+            self.adopt(message)
+            self.seqs[message.id] = message.seq
+            if not message.mentions:
+                self._current[message.space_id] = message.id
+
+    def adopt(self, message: Message) -> None:
+        self._view(message.space_id).adopt(message)
+        self._spaces[message.id] = message.space_id
+
+    def current(self, space_id: str) -> str | None:
+        """The message that takes new parts here."""
+        return self._current.get(space_id)
+
+    def begin(self, space_id: str, message_id: str) -> None:
+        self._current[space_id] = message_id
+        self._spaces[message_id] = space_id
+
+    def close(self, space_id: str) -> Message | None:
+        """What is said here from now on goes into another message."""
+        message_id = self._current.pop(space_id, None)
+        return self.message(message_id) if message_id is not None else None
+
+    def drop(self, message_id: str) -> None:
+        """The message is final, or gone."""
+        space_id = self._spaces.pop(message_id, "")
+        if self._current.get(space_id) == message_id:
+            del self._current[space_id]
+
+    def message(self, message_id: str) -> Message | None:
+        space_id = self._spaces.get(message_id)
+        return self._view(space_id).message(message_id) if space_id is not None else None
+
+    def copy(self, message_id: str) -> Message | None:
+        message = self.message(message_id)
+        return copy_of(message) if message is not None else None
+
+    def copies(self, *space_ids: str) -> list[Message]:
+        return [copy_of(message) for message in self if message.space_id in space_ids]
+
+    def holder(self, space_id: str, part_id: str) -> Message | None:
+        for message in self:
+            if message.space_id == space_id and any(part.id == part_id for part in message.parts):
+                return message
+        return None
+
+    def part(self, space_id: str, part_id: str) -> Part | None:
+        message = self.holder(space_id, part_id)
+        return next((part for part in message.parts if part.id == part_id), None) if message else None
+
+    def fold(self, space_id: str, event: SpaceEvent) -> None:
+        self._view(space_id).apply(event)
+
+    @property
+    def space_ids(self) -> list[str]:
+        return list(dict.fromkeys(self._spaces.values()))
+
+    def __iter__(self) -> Iterator[Message]:
+        for message_id, space_id in list(self._spaces.items()):
+            message = self._view(space_id).message(message_id)
+            if message is not None:
+                yield message
+
+    def _view(self, space_id: str) -> SpaceView:
+        view = self._views.get(space_id)
+        if view is None:
+            view = self._views[space_id] = SpaceView(open_only=True)
+        return view
