@@ -1,6 +1,7 @@
 """A real Roomful process on loopback, and the few verbs a test needs to talk to it."""
 
 import contextlib
+import copy
 import itertools
 import json
 import os
@@ -296,7 +297,7 @@ class View:
     messages: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     def apply(self, event: Event) -> "View":
-        data = event.data
+        data = copy.deepcopy(event.data)
         match event.name:
             case "snapshot":
                 self.messages = {message["id"]: message for message in data["messages"]}

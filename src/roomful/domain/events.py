@@ -10,7 +10,7 @@ import msgspec
 
 from roomful.domain.arguments import Arguments, Op
 from roomful.domain.messages import Message
-from roomful.domain.runs import PendingCall, RunError, RunStatus, Trigger
+from roomful.domain.runs import PendingCall, RunError, RunStatus, Trigger, WaitsFor
 from roomful.domain.shape import UNSET, Json, Noun, Unset
 from roomful.domain.spaces import Member
 from roomful.domain.trails import Child, ChildCall
@@ -169,7 +169,11 @@ class RunChanged(Noun):
     status: RunStatus
     trigger: Trigger | Unset = UNSET
     pending_tool_calls: list[PendingCall] | Unset = UNSET
+    waits_for: list[WaitsFor] | Unset = UNSET
+    """What kinds of things a waiting run waits for, wherever."""
     error: RunError | Unset = UNSET
+    root_run_id: str | Unset = UNSET
+    """Of a run that another one called: the run that all of it came from."""
 
     @property
     def type(self) -> str:

@@ -122,7 +122,7 @@ class Children:
         self._clock = clock
 
     async def ended(self, run: Run) -> None:
-        if run.parent_call_id is UNSET:
+        if run.parent_call_id is UNSET or not run.ended:
             return
         call = await self._store.call(run.parent_call_id)
         if call is not None and call.status == "waiting":

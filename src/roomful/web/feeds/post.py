@@ -9,6 +9,7 @@ from roomful.domain.events import Announcement, MemberLeft, MessageChanged, Posi
 from roomful.domain.messages import Message
 from roomful.domain.ports import Entry, Subscription
 from roomful.domain.runs import ENDED, WAITING, Run
+from roomful.domain.shape import UNSET
 from roomful.domain.wire import event_data, event_name, one_frame
 from roomful.runs.intake import Posted
 from roomful.spaces.announcer import space_channel
@@ -17,7 +18,7 @@ from roomful.web.desk import Desk
 from roomful.web.feeds.following import TRIES, Following
 from roomful.web.sse import frame_of
 
-_REST = ENDED | WAITING
+_PEOPLE = frozenset({"answer", "approval", "reply"})
 _REPLAYED = 200
 _decode = msgspec.json.Decoder(Message).decode
 
@@ -38,6 +39,10 @@ class PostFeed:
         self._message_id = ""
         self._runs: frozenset[str] = frozenset()
         self._busy: set[str] = set()
+        self._asking: set[str] = set()
+        """Runs, called by ours, that wait for a person."""
+        self._leaning: set[str] = set()
+        """Runs of ours that wait for others."""
 
     async def open(self) -> tuple[Subscription, bytes]:
         before = self._house.bus.position(self._channel)
@@ -63,7 +68,7 @@ class PostFeed:
             if self._is_ours(entry.announcement):
                 frames.append(frame_of(entry, self._epoch, self._who.form))
                 self._note(entry.announcement)
-        if not self._busy:
+        if not self._busy or (self._asking and self._busy <= self._leaning):
             self.has_ended = True
         return b"".join(frames)
 
@@ -76,6 +81,8 @@ class PostFeed:
             return True
         if isinstance(event, MessageChanged) and event.message.id == self._message_id:
             return True
+        if isinstance(event, RunChanged) and event.root_run_id in self._runs:
+            self._runs |= {event.run_id}
         return announcement.run_id in self._runs and self._who.hears(announcement)
 
     def _note(self, announcement: Announcement) -> None:
@@ -83,9 +90,16 @@ class PostFeed:
         if isinstance(event, MemberLeft):
             self._busy.clear()
         elif isinstance(event, RunChanged):
-            if event.status in _REST:
-                self._busy.discard(event.run_id)
-            else:
+            is_called = event.root_run_id is not UNSET
+            for runs in (self._busy, self._asking, self._leaning):
+                runs.discard(event.run_id)
+            if event.status in WAITING:
+                if is_called and _PEOPLE & set(event.waits_for or ()):
+                    self._asking.add(event.run_id)
+                elif not is_called and not _rests(event):
+                    self._busy.add(event.run_id)
+                    self._leaning.add(event.run_id)
+            elif event.status not in ENDED and not is_called:
                 self._busy.add(event.run_id)
 
     async def _again(self, posted: Posted) -> tuple[Subscription, bytes]:
@@ -112,7 +126,7 @@ class PostFeed:
 
     def _at_rest(self, runs: list[Run]) -> list[bytes]:
         """Runs that ended, or began to wait, before the stream was taken up."""
-        resting = [run for run in runs if run.id in self._busy and run.status in _REST]
+        resting = [run for run in runs if run.id in self._busy and _rests(run_event(run, self.space_id))]
         self._busy -= {run.id for run in resting}
         self.has_ended = not self._busy
         return [self._frame(run_event(run, self.space_id)) for run in resting]
@@ -120,3 +134,10 @@ class PostFeed:
     def _frame(self, event: MessageChanged | RunChanged) -> bytes:
         form = self._who.form
         return one_frame(event_name(event, form), event_data(event, form, self.space_id))
+
+
+def _rests(event: RunChanged) -> bool:
+    """It has ended, or somebody has to do something before it goes on."""
+    if event.status in WAITING:
+        return event.waits_for is UNSET or bool(_PEOPLE & set(event.waits_for))
+    return event.status in ENDED

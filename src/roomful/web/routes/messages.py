@@ -104,9 +104,7 @@ async def list_messages(ask: Ask[None, PageQuery, Space]) -> ASGIApp:
 
 
 async def get_message(ask: Ask[None, NoQuery, Space]) -> ASGIApp:
-    message = await ask.house.history.message(
-        ask.about.id, viewer_of(ask.principal), ask.params["messageId"]
-    )
+    message = await ask.house.history.message(ask.about.id, viewer_of(ask.principal), ask.params["messageId"])
     if message is None:
         raise _no_message(ask.params["messageId"])
     return json_answer(message)
