@@ -22,6 +22,7 @@ from roomful.runs.answers import Answers
 from roomful.runs.calls import Calls
 from roomful.runs.intake import Intake
 from roomful.runs.loop import RunLoop
+from roomful.runs.plans import Plans
 from roomful.runs.results import Results
 from roomful.runs.settling import Settling
 from roomful.runs.starting import Starting
@@ -99,6 +100,7 @@ class Gateway:
         )
         answers = Answers(store=store, agents=agents, settling=settling, clock=clock, ids=ids)
         worker.each_tick(answers.expire_overdue)
+        worker.each_tick(Plans(store=store, starting=starting, clock=clock).fire_due)
         self.house = House(
             store=store,
             bus=bus,

@@ -26,6 +26,7 @@ from roomful.executors.echo import EchoExecutor
 from roomful.executors.http import HttpExecutor
 from roomful.executors.image import ImageExecutor
 from roomful.executors.mcp import DEFAULT_TIMEOUT, McpExecutor
+from roomful.executors.planning import Planning
 from roomful.executors.python import PythonExecutor, PythonTool
 from roomful.executors.static import StaticExecutor
 from roomful.executors.webhook import WebhookExecutor
@@ -71,7 +72,7 @@ class Toolkit:
             Image: ImageExecutor(blobs.keep_for, keys=settings.provider_key),
             Mcp: self.mcp,
             PythonFunction: self.python,
-            Builtin: BuiltinExecutor(store, history),
+            Builtin: BuiltinExecutor(store, history, Planning(store, clock).operations),
         }
 
     async def close(self) -> None:
