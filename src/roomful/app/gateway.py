@@ -24,6 +24,7 @@ from roomful.runs.calls import Calls
 from roomful.runs.delegating import Children, Delegating
 from roomful.runs.intake import Intake
 from roomful.runs.loop import RunLoop
+from roomful.runs.plans import Plans
 from roomful.runs.posting import Posting
 from roomful.runs.replies import Replies
 from roomful.runs.results import Results
@@ -128,6 +129,7 @@ class Gateway:
         worker.each_tick(children.settle_left)
         worker.each_tick(waking.hand_on)
         worker.each_tick(answers.expire_overdue)
+        worker.each_tick(Plans(store=store, starting=starting, clock=clock).fire_due)
         self.house = House(
             store=store,
             bus=bus,

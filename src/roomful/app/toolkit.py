@@ -28,7 +28,9 @@ from roomful.executors.compute import ComputeExecutor
 from roomful.executors.echo import EchoExecutor
 from roomful.executors.http import HttpExecutor
 from roomful.executors.image import ImageExecutor
+from roomful.executors.leaving import Leaving
 from roomful.executors.mcp import DEFAULT_TIMEOUT, McpExecutor
+from roomful.executors.planning import Planning
 from roomful.executors.python import PythonExecutor, PythonTool
 from roomful.executors.static import StaticExecutor
 from roomful.executors.webhook import WebhookExecutor
@@ -76,7 +78,9 @@ class Toolkit:
             Mcp: self.mcp,
             PythonFunction: self.python,
             SubAgent: AgentExecutor(store),
-            Builtin: BuiltinExecutor(store, history, stop),
+            Builtin: BuiltinExecutor(
+                store, history, Leaving(store, stop).operations, Planning(store, clock).operations
+            ),
         }
 
     async def close(self) -> None:

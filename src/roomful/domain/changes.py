@@ -8,6 +8,7 @@ from roomful.domain.entities import Entity, Token
 from roomful.domain.grants import Grant
 from roomful.domain.invites import Invite
 from roomful.domain.messages import Message
+from roomful.domain.plans import Plan
 from roomful.domain.runs import Call, Handed, Lease, Run, Step
 from roomful.domain.shape import Frozen
 from roomful.domain.spaces import Role, Space
@@ -44,6 +45,8 @@ class PutAgent(Frozen):
 
 
 class RemoveAgent(Frozen):
+    """The agent with its plans."""
+
     agent_id: str
 
 
@@ -208,6 +211,26 @@ class RemoveGrant(Frozen):
     grant_id: str
 
 
+class PutPlan(Frozen):
+    """OverBound when the agent has too many active plans then; of its completed ones the latest are kept.
+    NotFound when there is no such agent."""
+
+    plan: Plan
+
+
+class ExpectPlan(Frozen):
+    """Conflict unless the plan is still as it was read: of several who fire or change it, one does."""
+
+    plan: Plan
+
+
+class RemovePlans(Frozen):
+    """Answers with the ids of those that the agent had."""
+
+    agent_id: str
+    plan_ids: tuple[str, ...]
+
+
 class AddInvite(Frozen):
     """NotFound when there is no such space."""
 
@@ -289,4 +312,7 @@ Change: TypeAlias = (
     | RemoveGrant
     | AddInvite
     | UseInvite
+    | PutPlan
+    | ExpectPlan
+    | RemovePlans
 )

@@ -16,6 +16,7 @@ from roomful.domain.events import Announcement, CutReason, Position
 from roomful.domain.grants import Grant
 from roomful.domain.messages import Message
 from roomful.domain.outcomes import Outcome
+from roomful.domain.plans import Plan
 from roomful.domain.runs import Call, Handed, Run, RunStatus, Step
 from roomful.domain.spaces import Member, MySpace, Role, Space
 from roomful.domain.tools import ToolSpec
@@ -170,6 +171,14 @@ class Store(Protocol):
 
     async def grants_in(self, space_id: str) -> list[Grant]: ...
     async def grants_of(self, agent_id: str) -> list[Grant]: ...
+    async def plans_of(self, agent_id: str) -> list[Plan]:
+        """In the order of their making."""
+        ...
+
+    async def due_plans(self, now: str, limit: int = 100) -> list[Plan]:
+        """Active, and their time has come; the longest due first."""
+        ...
+
     async def steps(self, run_id: str) -> list[Step]: ...
     async def open_messages(self, run_id: str) -> list[Message]: ...
     async def unowned_runs(self, now: float) -> list[str]:

@@ -2,11 +2,10 @@
 
 import asyncio
 import re
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 
-from roomful.domain.outcomes import Done, Ends, Failed, Outcome
+from roomful.domain.outcomes import Done, Failed, Outcome
 from roomful.domain.ports import CallContext, Store
-from roomful.domain.runs import Run
 from roomful.domain.shape import UNSET, Json, clean_text
 from roomful.domain.tools import Builtin, ToolSpec
 from roomful.recall.context import in_words
@@ -26,20 +25,19 @@ _TEXTS = re.compile(r"text/.*|application/(.*\+)?(json|xml|yaml|toml|javascript|
 class BuiltinExecutor:
     has_effects = False
 
-    def __init__(self, store: Store, history: History, stop: Callable[[str], Awaitable[Run]]) -> None:
-        self._stop = stop
+    def __init__(self, store: Store, history: History, *more: Mapping[str, Operation]) -> None:
+        """`more` are operations that have a file of their own."""
         self._store = store
         self._history = history
         self._operations: dict[str, Operation] = {
             "say": self._said,
-            "skip": self._skip,
-            "hand_off": self._hand_off,
-            "stop_run": self._stop_run,
             "enter_space": self._enter,
             "read_messages": self._read,
             "my_runs": self._my_runs,
             "read_blob": self._read_blob,
         }
+        for operations in more:
+            self._operations |= operations
 
     def can(self, spec: ToolSpec) -> bool:
         return isinstance(spec.executor, Builtin) and spec.executor.operation in self._operations
@@ -53,39 +51,6 @@ class BuiltinExecutor:
         if not context.call.places:
             return Failed("nobody heard this: you are in no space; enter or name one of your spaces")
         return Done({"sent": True, "messageId": context.call.places[0].message_id})
-
-    async def _skip(self, context: CallContext) -> Outcome:
-        return Ends({"skipped": True})
-
-    async def _hand_off(self, context: CallContext) -> Outcome:
-        agent_id = clean_text(str(context.args.get("targetAgentEntityId", "")))
-        if context.run.parent_call_id is not UNSET:
-            return Failed("another run waits for your answer: you cannot hand it over")
-        if agent_id == context.agent_id:
-            return Failed("you cannot hand over to yourself")
-        if not await self._may_take_over(context, agent_id):
-            return Failed(f"there is no agent {agent_id[:80]!r} here to whom you could hand over")
-        return Ends({"handedTo": agent_id}, status="canceled", hand_to=agent_id)
-
-    async def _may_take_over(self, context: CallContext, agent_id: str) -> bool:
-        """In a space, an agent that is there too; else one of the same owner."""
-        other, me = await self._store.agent(agent_id), await self._store.agent(context.agent_id)
-        if other is None or me is None:
-            return False
-        if context.run.trigger.space_id is not UNSET:
-            return await self._store.role(context.run.trigger.space_id, agent_id) is not None
-        return other.owner_id == me.owner_id
-
-    async def _stop_run(self, context: CallContext) -> Outcome:
-        run_id = clean_text(str(context.args.get("runId", "")))
-        run = await self._store.run(run_id)
-        if run is None or run.agent_id != context.agent_id:
-            return Failed(f"you have no run {run_id[:80]!r}")
-        if run.id == context.run.id:
-            return Ends({"runId": run_id, "status": "canceled"}, status="canceled")
-        if not run.ended:
-            run = await self._stop(run_id)
-        return Done({"runId": run_id, "status": run.status})
 
     async def _enter(self, context: CallContext) -> Outcome:
         space_id = str(context.args.get("spaceId", ""))

@@ -1,13 +1,17 @@
 """What the model is told before it says anything: who it is, where it is, what was said there lately."""
 
+from collections.abc import Sequence
+
 import msgspec
 
 from roomful.domain.agents import AgentSpec
 from roomful.domain.messages import Message, ReasoningPart, TextPart, ToolCallPart
+from roomful.domain.plans import Plan
 from roomful.domain.ports import Store
 from roomful.domain.runs import Run
 from roomful.domain.shape import UNSET, encode_json
 from roomful.domain.spaces import Member, Space
+from roomful.recall.plans import plan_in_words, plans_in_words
 from roomful.spaces.history import History
 
 HISTORY_MESSAGES = 20
@@ -31,11 +35,15 @@ async def look_around(store: Store, agent_id: str) -> Scene:
     return Scene(spaces=tuple(writable), members=members)
 
 
-async def describe(history: History, agent: AgentSpec, run: Run, scene: Scene) -> str:
+async def describe(
+    history: History, agent: AgentSpec, run: Run, scene: Scene, plans: Sequence[Plan] = ()
+) -> str:
     """The system text: the author's instructions, then the facts of the moment."""
     blocks = [agent.instructions.strip()] if agent.instructions.strip() else []
     blocks.append(f"You are {agent.name} (entity id {agent.id}).")
     blocks.append(_places(scene, run))
+    if (planned := plans_in_words(plans)) is not None:
+        blocks.append(planned)
     blocks.append(_beginning(run, scene))
     if run.trigger.space_id is not UNSET:
         lines = await _recently(history, run, run.trigger.space_id, scene)
@@ -103,6 +111,8 @@ def _short(data: bytes, limit: int) -> str:
 
 def trigger_in_words(run: Run, message: Message | None) -> str:
     """The last thing the model reads before its first answer."""
+    if run.trigger.type == "plan":
+        return plan_in_words(run.trigger.payload)
     if message is None or run.trigger.payload is not UNSET:
         payload = run.trigger.payload
         if isinstance(payload, str):

@@ -18,6 +18,7 @@ from roomful.domain.changes import (
     EraseEntity,
     ExpectCall,
     ExpectNoneHanded,
+    ExpectPlan,
     ExpectRoom,
     ExpectStatus,
     Guard,
@@ -26,11 +27,13 @@ from roomful.domain.changes import (
     MarkRead,
     PutAgent,
     PutMember,
+    PutPlan,
     Recall,
     Release,
     RemoveAgent,
     RemoveGrant,
     RemoveMember,
+    RemovePlans,
     RemoveSpace,
     RevokeTokens,
     SaveCalls,
@@ -45,7 +48,19 @@ from roomful.domain.changes import (
     UseInvite,
 )
 from roomful.domain.ports import Clock, KnownAnswer
-from roomful.store import blobs, calls, company, grants, invites, messages, people, remembered, runs, spaces
+from roomful.store import (
+    blobs,
+    calls,
+    company,
+    grants,
+    invites,
+    messages,
+    people,
+    plans,
+    remembered,
+    runs,
+    spaces,
+)
 from roomful.store.database import Database, Write
 
 
@@ -93,6 +108,12 @@ def plan(change: Change, clock: Clock) -> Write:
             return grants.add_grant(change.grant)
         case RemoveGrant():
             return grants.remove_grant(change.space_id, change.grant_id)
+        case PutPlan():
+            return plans.put_plan(change.plan)
+        case ExpectPlan():
+            return plans.expect_plan(change.plan)
+        case RemovePlans():
+            return plans.remove_plans(change.agent_id, change.plan_ids)
         case AddBlob():
             return blobs.add_blob(change.blob, change.data)
         case ShowBlob():
@@ -137,7 +158,7 @@ def _plan_for_people(
         case PutAgent():
             return people.put_agent(change.agent, only_new=change.only_new)
         case RemoveAgent():
-            return people.remove_agent(change.agent_id)
+            return _all(plans.remove_plans_of(change.agent_id), people.remove_agent(change.agent_id))
         case AddSpace():
             return spaces.add_space(change.space)
         case SaveSpace():

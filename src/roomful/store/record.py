@@ -14,10 +14,11 @@ from roomful.domain.entities import Entity, Principal, Token
 from roomful.domain.errors import Invalid, Unavailable
 from roomful.domain.grants import Grant
 from roomful.domain.messages import Message
+from roomful.domain.plans import Plan
 from roomful.domain.ports import Clock, Descent, Figures, KnownAnswer, StoredMessage
 from roomful.domain.runs import Call, Handed, Run, RunStatus, Step
 from roomful.domain.spaces import Member, MySpace, Role, Space
-from roomful.store import blobs, calls, company, grants, messages, people, remembered, runs, spaces
+from roomful.store import blobs, calls, company, grants, messages, people, plans, remembered, runs, spaces
 from roomful.store.announced import Announced
 from roomful.store.database import Engine
 from roomful.store.plan import plan, spaces_in
@@ -162,6 +163,12 @@ class Record:
 
     async def grants_of(self, agent_id: str) -> list[Grant]:
         return await grants.grants_of(self._reader, agent_id)
+
+    async def plans_of(self, agent_id: str) -> list[Plan]:
+        return await plans.plans_of(self._reader, agent_id)
+
+    async def due_plans(self, now: str, limit: int = 100) -> list[Plan]:
+        return await plans.due_plans(self._reader, now, limit)
 
     async def steps(self, run_id: str) -> list[Step]:
         return await calls.steps(self._reader, run_id)

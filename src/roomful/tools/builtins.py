@@ -219,12 +219,16 @@ _PLAN: Json = {
         "id": {"type": "string", "description": "Of the plan to change. Left out, a new plan is made."},
         "name": {"type": "string", "minLength": 1},
         "instruction": {"type": "string", "minLength": 1, "description": "What you will be told to do then."},
-        "runAfter": {"type": "string", "description": 'Once, after a while, as in "2 hours".'},
+        "runAfter": {
+            "type": ["string", "number"],
+            "description": 'Once, after a while, as in "2 hours", "1 day 3 hours" or "PT90M"; or in seconds.',
+        },
         "scheduledAt": {"type": "string", "description": "Once, at a time: ISO 8601."},
         "cron": {"type": "string", "description": 'Again and again: a cron line, as in "0 9 * * 1".'},
         "timezone": {
             "type": "string",
-            "description": 'For the cron line, as in "Europe/Vienna". UTC if left out.',
+            "description": "For the cron line, or a time without an offset, "
+            'as in "Europe/Vienna". UTC if left out.',
         },
     },
     "required": ["name", "instruction"],
@@ -295,7 +299,7 @@ _IN_ACTIVE_SPACE = (
         "set_plans",
         "set_plans",
         "Plan runs of yours for later, once or repeated, or change plans. "
-        "Give one of runAfter, scheduledAt and cron.",
+        "Give one of runAfter, scheduledAt and cron; left out, a changed plan keeps its time.",
         _schema({"plans": _some(_PLAN)}),
     ),
     _hidden("delete_plans", "delete_plans", "Delete plans of yours.", _schema({"ids": _IDS})),
@@ -303,7 +307,15 @@ _IN_ACTIVE_SPACE = (
         "get_plans",
         "get_plans",
         "Read your plans, also the completed ones.",
-        _schema(optional={"status": {"type": "string", "description": "Only plans in this state."}}),
+        _schema(
+            optional={
+                "status": {
+                    "type": "string",
+                    "enum": ["active", "completed"],
+                    "description": "Only plans in this state.",
+                }
+            }
+        ),
     ),
     _hidden(
         "get_my_runs",
