@@ -25,12 +25,16 @@ from roomful.domain.changes import (
     KeepAlive,
     MarkRead,
     PutAgent,
+    PutGoals,
     PutMember,
+    PutMemories,
     Recall,
     Release,
     RemoveAgent,
+    RemoveGoals,
     RemoveGrant,
     RemoveMember,
+    RemoveMemories,
     RemoveSpace,
     RevokeTokens,
     SaveCalls,
@@ -45,7 +49,20 @@ from roomful.domain.changes import (
     UseInvite,
 )
 from roomful.domain.ports import Clock, KnownAnswer
-from roomful.store import blobs, calls, company, grants, invites, messages, people, remembered, runs, spaces
+from roomful.store import (
+    blobs,
+    calls,
+    company,
+    goals,
+    grants,
+    invites,
+    memories,
+    messages,
+    people,
+    remembered,
+    runs,
+    spaces,
+)
 from roomful.store.database import Database, Write
 
 
@@ -93,6 +110,14 @@ def plan(change: Change, clock: Clock) -> Write:
             return grants.add_grant(change.grant)
         case RemoveGrant():
             return grants.remove_grant(change.space_id, change.grant_id)
+        case PutMemories():
+            return memories.put_memories(change.agent_id, change.memories, change.most)
+        case RemoveMemories():
+            return memories.remove_memories(change.agent_id, change.places)
+        case PutGoals():
+            return goals.put_goals(change.agent_id, change.goals, change.most)
+        case RemoveGoals():
+            return goals.remove_goals(change.agent_id, change.ids)
         case AddBlob():
             return blobs.add_blob(change.blob, change.data)
         case ShowBlob():
