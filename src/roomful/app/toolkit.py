@@ -27,6 +27,7 @@ from roomful.executors.http import HttpExecutor
 from roomful.executors.image import ImageExecutor
 from roomful.executors.mcp import DEFAULT_TIMEOUT, McpExecutor
 from roomful.executors.python import PythonExecutor, PythonTool
+from roomful.executors.remembering import Remembering
 from roomful.executors.static import StaticExecutor
 from roomful.executors.webhook import WebhookExecutor
 from roomful.settings import Settings, split
@@ -71,7 +72,7 @@ class Toolkit:
             Image: ImageExecutor(blobs.keep_for, keys=settings.provider_key),
             Mcp: self.mcp,
             PythonFunction: self.python,
-            Builtin: BuiltinExecutor(store, history),
+            Builtin: BuiltinExecutor(store, history, Remembering(store, clock).operations),
         }
 
     async def close(self) -> None:

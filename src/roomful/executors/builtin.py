@@ -2,7 +2,7 @@
 
 import asyncio
 import re
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 
 from roomful.domain.outcomes import Done, Failed, Outcome
 from roomful.domain.ports import CallContext, Store
@@ -23,9 +23,11 @@ _TEXTS = re.compile(r"text/.*|application/(.*\+)?(json|xml|yaml|toml|javascript|
 
 
 class BuiltinExecutor:
+    """`more` are operations that are written elsewhere, by name."""
+
     has_effects = False
 
-    def __init__(self, store: Store, history: History) -> None:
+    def __init__(self, store: Store, history: History, more: Mapping[str, Operation]) -> None:
         self._store = store
         self._history = history
         self._operations: dict[str, Operation] = {
@@ -35,6 +37,7 @@ class BuiltinExecutor:
             "read_messages": self._read,
             "my_runs": self._my_runs,
             "read_blob": self._read_blob,
+            **more,
         }
 
     def can(self, spec: ToolSpec) -> bool:
