@@ -442,7 +442,6 @@ UNMET: frozenset[str] = frozenset(
         "R-05",
         "R-06",
         "R-07",
-        "X-04",
         "X-06",
         "X-08",
         "S-03",

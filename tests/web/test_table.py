@@ -38,6 +38,7 @@ BODIES: dict[str, Any] = {
     "SignIn": {"token": "wrong"},
     "ServiceTrigger": {"serviceName": "s"},
     "LateResult": {"result": 1},
+    "NewMemory": {"value": 1},
 }
 ROUTES = [pytest.param(route, id=f"{route.method} {route.path}") for route in TABLE]
 

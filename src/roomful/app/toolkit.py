@@ -32,6 +32,7 @@ from roomful.executors.leaving import Leaving
 from roomful.executors.mcp import DEFAULT_TIMEOUT, McpExecutor
 from roomful.executors.planning import Planning
 from roomful.executors.python import PythonExecutor, PythonTool
+from roomful.executors.remembering import Remembering
 from roomful.executors.static import StaticExecutor
 from roomful.executors.webhook import WebhookExecutor
 from roomful.settings import Settings, split
@@ -79,7 +80,11 @@ class Toolkit:
             PythonFunction: self.python,
             SubAgent: AgentExecutor(store),
             Builtin: BuiltinExecutor(
-                store, history, Leaving(store, stop).operations, Planning(store, clock).operations
+                store,
+                history,
+                Leaving(store, stop).operations,
+                Planning(store, clock).operations,
+                Remembering(store, clock).operations,
             ),
         }
 

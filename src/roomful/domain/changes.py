@@ -5,8 +5,10 @@ from typing import Literal, TypeAlias
 from roomful.domain.agents import Agent
 from roomful.domain.blobs import Blob
 from roomful.domain.entities import Entity, Token
+from roomful.domain.goals import Goal
 from roomful.domain.grants import Grant
 from roomful.domain.invites import Invite
+from roomful.domain.memories import Memory
 from roomful.domain.messages import Message
 from roomful.domain.plans import Plan
 from roomful.domain.runs import Call, Handed, Lease, Run, Step
@@ -45,7 +47,7 @@ class PutAgent(Frozen):
 
 
 class RemoveAgent(Frozen):
-    """The agent with its plans."""
+    """The agent with its plans, memories and goals."""
 
     agent_id: str
 
@@ -59,7 +61,7 @@ class SaveSpace(Frozen):
 
 
 class RemoveSpace(Frozen):
-    """The space with its members and messages."""
+    """The space with its members and messages, and what agents learned there."""
 
     space_id: str
 
@@ -231,6 +233,37 @@ class RemovePlans(Frozen):
     plan_ids: tuple[str, ...]
 
 
+class PutMemories(Frozen):
+    """Each is new, or replaces the one of its space and key; answers with them as stored. NotFound when the
+    agent or a space is gone, OverBound when the agent would have more than `most`."""
+
+    agent_id: str
+    memories: tuple[Memory, ...]
+    most: int
+
+
+class RemoveMemories(Frozen):
+    """By space, or None, and key. Answers how many there were."""
+
+    agent_id: str
+    places: tuple[tuple[str | None, str], ...]
+
+
+class PutGoals(Frozen):
+    """Like PutMemories, by id."""
+
+    agent_id: str
+    goals: tuple[Goal, ...]
+    most: int
+
+
+class RemoveGoals(Frozen):
+    """Answers how many there were."""
+
+    agent_id: str
+    ids: tuple[str, ...]
+
+
 class AddInvite(Frozen):
     """NotFound when there is no such space."""
 
@@ -310,6 +343,10 @@ Change: TypeAlias = (
     | ShowBlob
     | AddGrant
     | RemoveGrant
+    | PutMemories
+    | RemoveMemories
+    | PutGoals
+    | RemoveGoals
     | AddInvite
     | UseInvite
     | PutPlan

@@ -13,7 +13,9 @@ from roomful.domain.deltas import ModelDelta, ModelRequest
 from roomful.domain.entities import Entity, Principal, Token
 from roomful.domain.errors import RoomfulError
 from roomful.domain.events import Announcement, CutReason, Position
+from roomful.domain.goals import Goal
 from roomful.domain.grants import Grant
+from roomful.domain.memories import Memory
 from roomful.domain.messages import Message
 from roomful.domain.outcomes import Outcome
 from roomful.domain.plans import Plan
@@ -177,6 +179,14 @@ class Store(Protocol):
 
     async def due_plans(self, now: str, limit: int = 100) -> list[Plan]:
         """Active, and their time has come; the longest due first."""
+        ...
+
+    async def memories_of(self, agent_id: str) -> list[Memory]:
+        """Newest first, wherever they were learned."""
+        ...
+
+    async def goals_of(self, agent_id: str) -> list[Goal]:
+        """Newest first."""
         ...
 
     async def steps(self, run_id: str) -> list[Step]: ...

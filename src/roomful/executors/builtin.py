@@ -23,10 +23,11 @@ _TEXTS = re.compile(r"text/.*|application/(.*\+)?(json|xml|yaml|toml|javascript|
 
 
 class BuiltinExecutor:
+    """`more` are operations that are written elsewhere, by name."""
+
     has_effects = False
 
     def __init__(self, store: Store, history: History, *more: Mapping[str, Operation]) -> None:
-        """`more` are operations that have a file of their own."""
         self._store = store
         self._history = history
         self._operations: dict[str, Operation] = {

@@ -1,4 +1,5 @@
-"""What the model is told before it says anything: who it is, where it is, what was said there lately."""
+"""What the model is told before it says anything: who it is, where it is, what was said there lately, and
+what it noted before."""
 
 from collections.abc import Sequence
 
@@ -6,17 +7,22 @@ import msgspec
 
 from roomful.domain.agents import AgentSpec
 from roomful.domain.messages import Message, ReasoningPart, TextPart, ToolCallPart
-from roomful.domain.plans import Plan
 from roomful.domain.ports import Store
-from roomful.domain.runs import Run
-from roomful.domain.shape import UNSET, encode_json
+from roomful.domain.runs import ACTIVE, Run
+from roomful.domain.shape import UNSET, Unset, encode_json
 from roomful.domain.spaces import Member, Space
-from roomful.recall.plans import plan_in_words, plans_in_words
+from roomful.recall.notes import write_notes
+from roomful.recall.plans import plan_in_words, plan_lines
 from roomful.spaces.history import History
+from roomful.spaces.scope import place_of, scope_at
 
 HISTORY_MESSAGES = 20
 PREVIEW = 400
 """Characters of a tool's input or output in the history; the agent can read the rest with a tool."""
+OTHER_RUNS = 20
+EARLIER_RUNS = 5
+"""How far to look back for the run before this one: others may have begun since."""
+NEW = "--- new since your last run here ---"
 
 
 class Scene(msgspec.Struct, frozen=True):
@@ -35,27 +41,63 @@ async def look_around(store: Store, agent_id: str) -> Scene:
     return Scene(spaces=tuple(writable), members=members)
 
 
-async def describe(
-    history: History, agent: AgentSpec, run: Run, scene: Scene, plans: Sequence[Plan] = ()
-) -> str:
-    """The system text: the author's instructions, then the facts of the moment."""
+class Told(msgspec.Struct, frozen=True):
+    """`system` is the author's instructions and the facts of the moment, `notes` what stands before the
+    trigger's own words."""
+
+    system: str
+    notes: str
+
+
+async def describe(store: Store, history: History, agent: AgentSpec, run: Run, scene: Scene) -> Told:
+    memories = await store.memories_of(run.agent_id)
+    goals = await store.goals_of(run.agent_id)
+    plans = await store.plans_of(run.agent_id)
+    active = await store.runs(agent_id=run.agent_id, statuses=ACTIVE, limit=OTHER_RUNS + 1)
+    others = [other for other in active if other.id != run.id]
+    sources = [note.space_id for note in (*memories, *goals, *plans)] + [_began_in(other) for other in others]
+    scope = await scope_at(store, run.agent_id, place_of(run), sources, scene.members)
+    told = await _facts(store, history, agent, run, scene)
+    told += _elsewhere([other for other in others if scope.covers(_began_in(other))])
+    notes = write_notes(
+        [memory for memory in memories if scope.covers(memory.space_id)],
+        [goal for goal in goals if scope.covers(goal.space_id)],
+        plan_lines([plan for plan in plans if scope.covers(plan.space_id)]),
+    )
+    return Told(system="\n\n".join(told), notes=notes)
+
+
+async def _facts(store: Store, history: History, agent: AgentSpec, run: Run, scene: Scene) -> list[str]:
     blocks = [agent.instructions.strip()] if agent.instructions.strip() else []
     blocks.append(f"You are {agent.name} (entity id {agent.id}).")
     blocks.append(_places(scene, run))
-    if (planned := plans_in_words(plans)) is not None:
-        blocks.append(planned)
     blocks.append(_beginning(run, scene))
     if run.trigger.space_id is not UNSET:
-        lines = await _recently(history, run, run.trigger.space_id, scene)
+        lines = await _recently(store, history, run, run.trigger.space_id, scene)
         if lines:
             blocks.append(f"Recent messages in {run.trigger.space_id}, oldest first:\n" + "\n".join(lines))
-    return "\n\n".join(blocks)
+    return blocks
+
+
+def _began_in(run: Run) -> str | Unset:
+    return run.trigger.space_id or run.asks_in
+
+
+def _elsewhere(runs: Sequence[Run]) -> list[str]:
+    if not runs:
+        return []
+    lines = ["Your other active runs:"]
+    for run in runs:
+        where = f" in {run.trigger.space_id}" if run.trigger.space_id else ""
+        lines.append(f"- {run.id}: {run.status}, started by a {run.trigger.type}{where}")
+    return ["\n".join(lines)]
 
 
 def _beginning(run: Run, scene: Scene) -> str:
     trigger = run.trigger
     if trigger.space_id is UNSET:
-        return f"This run was started by a {trigger.type}; no space is active."
+        by = f"{trigger.entity_id} with " if trigger.entity_id else ""
+        return f"This run was started by {by}a {trigger.type}; no space is active."
     names = {member.entity_id: member.name for member in scene.members.get(trigger.space_id, ())}
     who = f"{names.get(trigger.entity_id or '', 'somebody')} [{trigger.entity_id or ''}]"
     return f"This run was started by {who} with a {trigger.type} in {trigger.space_id}."
@@ -70,14 +112,27 @@ def _places(scene: Scene, run: Run) -> str:
     return "\n".join(lines) if scene.spaces else "You are in no space."
 
 
-async def _recently(history: History, run: Run, space_id: str, scene: Scene) -> list[str]:
+async def _recently(store: Store, history: History, run: Run, space_id: str, scene: Scene) -> list[str]:
     names = {member.entity_id: member.name for member in scene.members.get(space_id, ())}
     messages = await history.recent(space_id, run.agent_id, HISTORY_MESSAGES)
-    return [
-        f"{names.get(message.entity_id, message.entity_id)}: {summary}"
-        for message in messages
-        if message.id != run.trigger.message_id and (summary := in_words(message))
-    ]
+    seen_until = await _last_run_began(store, run, space_id)
+    lines: list[str] = []
+    for message in messages:
+        summary = in_words(message)
+        if message.id == run.trigger.message_id or not summary:
+            continue
+        if seen_until and message.entity_id != run.agent_id and message.created_at > seen_until:
+            lines.append(NEW)
+            seen_until = ""
+        lines.append(f"{names.get(message.entity_id, message.entity_id)}: {summary}")
+    return lines
+
+
+async def _last_run_began(store: Store, run: Run, space_id: str) -> str:
+    """When the run before this one began here; empty when there was none."""
+    runs = await store.runs(agent_id=run.agent_id, space_id=space_id, limit=EARLIER_RUNS)
+    me = (run.created_at, run.id)
+    return next((one.created_at for one in runs if (one.created_at, one.id) < me), "")
 
 
 def in_words(message: Message, limit: int = PREVIEW) -> str:

@@ -6,9 +6,8 @@ from datetime import timedelta
 import msgspec
 
 from roomful.domain.plans import Plan, PlanDue
-from roomful.domain.shape import UNSET, Json
+from roomful.domain.shape import UNSET, Json, encode_json
 
-SHOWN = 20
 PREVIEW = 200
 """Characters of an instruction; the agent can read the rest with a tool."""
 
@@ -22,22 +21,18 @@ def plan_in_words(payload: Json) -> str:
     return f"{told}\n\n{place}It was scheduled for {due.scheduled_for}.{_lateness(due)}{after}"
 
 
-def plans_in_words(plans: Sequence[Plan]) -> str | None:
-    """The next few of an agent's active plans; None when it has none."""
+def plan_lines(plans: Sequence[Plan]) -> list[str]:
+    """An agent's active plans as lines of JSON, the next first."""
     active = sorted((plan for plan in plans if plan.next_at), key=lambda plan: plan.next_at or "")
-    if not active:
-        return None
-    lines = ["Your plans, the next first:", *map(_line, active[:SHOWN])]
-    if len(active) > SHOWN:
-        lines.append(f"- and {len(active) - SHOWN} more")
-    return "\n".join(lines)
+    return [encode_json(_line(plan)).decode() for plan in active]
 
 
-def _line(plan: Plan) -> str:
+def _line(plan: Plan) -> dict[str, Json]:
     text = plan.instruction
-    text = text if len(text) <= PREVIEW else text[:PREVIEW] + "…"
-    again = f", then as {plan.cron} in {plan.timezone or 'UTC'}" if plan.cron is not UNSET else ""
-    return f"- {plan.name} ({plan.id}) at {plan.next_at}{again}: {text}"
+    told = {"id": plan.id, "name": plan.name, "nextAt": plan.next_at}
+    if plan.cron is not UNSET:
+        told |= {"cron": plan.cron, "timezone": plan.timezone or "UTC"}
+    return {**told, "instruction": text if len(text) <= PREVIEW else text[:PREVIEW] + "…"}
 
 
 def _lateness(due: PlanDue) -> str:

@@ -213,11 +213,10 @@ class RunLoop:
         message = None
         if trigger.space_id is not UNSET and trigger.message_id is not UNSET:
             message = await self._store.message(trigger.space_id, trigger.message_id)
-        plans = await self._store.plans_of(agent.id)
-        system = await describe(self._history, agent, run, scene, plans)
+        told = await describe(self._store, self._history, agent, run, scene)
         files = await attached(self._store, message) if message is not None else ()
-        words = trigger_in_words(run, message)
-        return [SystemMessage(text=system), UserMessage(text=words, attachments=files)]
+        words = told.notes + trigger_in_words(run, message)
+        return [SystemMessage(text=told.system), UserMessage(text=words, attachments=files)]
 
     async def _ask(
         self,

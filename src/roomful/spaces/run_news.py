@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import msgspec
 
 from roomful.domain.events import AgentActive, Announcement, RunChanged
-from roomful.domain.runs import WAITING, Run, RunError, Trigger
+from roomful.domain.runs import WAITING, Run, RunError, Trigger, WaitsFor
 from roomful.domain.shape import UNSET, Unset
 
 GENERAL = {
@@ -19,7 +19,9 @@ GENERAL = {
 
 def run_event(run: Run, space_id: str) -> RunChanged:
     """The run's state as this space may know it; without a space, whole."""
-    kinds = [one.waits_for for one in run.pending_tool_calls if one.waits_for is not UNSET]
+    kinds: dict[WaitsFor, None] = {
+        one.waits_for: None for one in run.pending_tool_calls if one.waits_for is not UNSET
+    }
     shown = [call for call in run.pending_tool_calls if space_id in call.space_ids or not space_id]
     pending = [msgspec.structs.replace(call, space_ids=[space_id]) if space_id else call for call in shown]
     return RunChanged(
@@ -29,7 +31,7 @@ def run_event(run: Run, space_id: str) -> RunChanged:
         status=run.status,
         trigger=trigger_seen(run, (space_id,)) if space_id else run.trigger,
         pending_tool_calls=pending or UNSET,
-        waits_for=list(dict.fromkeys(kinds)) if kinds and run.status in WAITING else UNSET,
+        waits_for=list(kinds) if kinds and run.status in WAITING else UNSET,
         error=_in_general(run.error) if space_id else run.error,
         root_run_id=run.root_run_id if run.parent_call_id is not UNSET else UNSET,
     )

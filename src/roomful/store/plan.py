@@ -26,13 +26,17 @@ from roomful.domain.changes import (
     KeepAlive,
     MarkRead,
     PutAgent,
+    PutGoals,
     PutMember,
+    PutMemories,
     PutPlan,
     Recall,
     Release,
     RemoveAgent,
+    RemoveGoals,
     RemoveGrant,
     RemoveMember,
+    RemoveMemories,
     RemovePlans,
     RemoveSpace,
     RevokeTokens,
@@ -52,8 +56,10 @@ from roomful.store import (
     blobs,
     calls,
     company,
+    goals,
     grants,
     invites,
+    memories,
     messages,
     people,
     plans,
@@ -114,6 +120,14 @@ def plan(change: Change, clock: Clock) -> Write:
             return plans.expect_plan(change.plan)
         case RemovePlans():
             return plans.remove_plans(change.agent_id, change.plan_ids)
+        case PutMemories():
+            return memories.put_memories(change.agent_id, change.memories, change.most)
+        case RemoveMemories():
+            return memories.remove_memories(change.agent_id, change.places)
+        case PutGoals():
+            return goals.put_goals(change.agent_id, change.goals, change.most)
+        case RemoveGoals():
+            return goals.remove_goals(change.agent_id, change.ids)
         case AddBlob():
             return blobs.add_blob(change.blob, change.data)
         case ShowBlob():

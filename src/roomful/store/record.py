@@ -12,13 +12,28 @@ from roomful.domain.blobs import Blob
 from roomful.domain.changes import Change
 from roomful.domain.entities import Entity, Principal, Token
 from roomful.domain.errors import Invalid, Unavailable
+from roomful.domain.goals import Goal
 from roomful.domain.grants import Grant
+from roomful.domain.memories import Memory
 from roomful.domain.messages import Message
 from roomful.domain.plans import Plan
 from roomful.domain.ports import Clock, Descent, Figures, KnownAnswer, StoredMessage
 from roomful.domain.runs import Call, Handed, Run, RunStatus, Step
 from roomful.domain.spaces import Member, MySpace, Role, Space
-from roomful.store import blobs, calls, company, grants, messages, people, plans, remembered, runs, spaces
+from roomful.store import (
+    blobs,
+    calls,
+    company,
+    goals,
+    grants,
+    memories,
+    messages,
+    people,
+    plans,
+    remembered,
+    runs,
+    spaces,
+)
 from roomful.store.announced import Announced
 from roomful.store.database import Engine
 from roomful.store.plan import plan, spaces_in
@@ -169,6 +184,12 @@ class Record:
 
     async def due_plans(self, now: str, limit: int = 100) -> list[Plan]:
         return await plans.due_plans(self._reader, now, limit)
+
+    async def memories_of(self, agent_id: str) -> list[Memory]:
+        return await memories.memories_of(self._reader, agent_id)
+
+    async def goals_of(self, agent_id: str) -> list[Goal]:
+        return await goals.goals_of(self._reader, agent_id)
 
     async def steps(self, run_id: str) -> list[Step]:
         return await calls.steps(self._reader, run_id)

@@ -59,7 +59,7 @@ def save_space(space: Space) -> Write:
 
 def remove_space(space_id: str) -> Write:
     def write(db: Database) -> None:
-        for table in ("messages", "blob_spaces", "invites", "members", "run_spaces"):
+        for table in ("messages", "blob_spaces", "invites", "members", "run_spaces", "memories", "goals"):
             db.count(f"DELETE FROM {table} WHERE space_id = ?", (space_id,))
         if not db.count("DELETE FROM spaces WHERE id = ?", (space_id,)):
             raise _no_space(space_id)

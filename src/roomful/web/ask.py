@@ -102,6 +102,8 @@ class Route(Generic[B, Q, T]):
     """Its handler remembers the answer for an idempotency key."""
     takes_bytes: bool = False
     """Its handler reads the body itself, whatever its type."""
+    texts: tuple[str, ...] = ()
+    """The parameters in its path that are texts and not ids."""
 
 
 AnyRoute: TypeAlias = Route[Any, Any, Any]

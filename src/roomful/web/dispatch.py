@@ -1,14 +1,14 @@
 """From a request to its answer: who asks, may they, what do they want, and what went wrong."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from roomful.domain.entities import Principal
-from roomful.domain.errors import Conflict, NotFound, RoomfulError
-from roomful.domain.shape import check_id
+from roomful.domain.errors import Conflict, Invalid, NotFound, RoomfulError
+from roomful.domain.shape import check_id, clean_text
 from roomful.web.ask import AnyRoute, Ask, Once, digest_of_request, key_of
 from roomful.web.auth import SAFE_METHODS, Credential, check_host, check_origin, extract
 from roomful.web.bodies import Gone, decode_body, read_body
@@ -74,7 +74,7 @@ async def _handle(desk: Desk, route: AnyRoute, scope: Scope, headers: Headers, r
     query = read_query(scope["query_string"], route.query)
     params: dict[str, str] = scope["path_params"]
     principal, credential = await _caller(desk, route, headers)
-    about = await route.access.find(desk.house, principal, _ids(params))
+    about = await route.access.find(desk.house, principal, _checked(params, route.texts))
     if route.is_post:
         now = desk.house.clock.now()
         desk.house.limits.check_post(f"{principal.token_id} {principal.entity_id}", now)
@@ -106,11 +106,14 @@ async def _caller(desk: Desk, route: AnyRoute, headers: Headers) -> tuple[Princi
     return NOBODY, None
 
 
-def _ids(params: Mapping[str, str]) -> Mapping[str, str]:
-    """What cannot be an id names nothing, and never reaches the store."""
-    for value in params.values():
+def _checked(params: Mapping[str, str], texts: Sequence[str]) -> Mapping[str, str]:
+    """What cannot be an id names nothing, and never reaches the store; nor does what cannot be a text."""
+    for name, value in params.items():
         try:
-            check_id(value)
+            if name not in texts:
+                check_id(value)
+            elif clean_text(value) != value:
+                raise Invalid(f"{name} cannot be read")
         except RoomfulError:
             raise NotFound("there is nothing at this path: it holds something that is no id") from None
     return params

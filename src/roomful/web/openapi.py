@@ -81,8 +81,12 @@ def _success(route: AnyRoute, schemas: dict[Any, Object]) -> Object:
 
 
 def _path_parameters(route: AnyRoute) -> list[Object]:
-    names = _PARAM.findall(route.path)
-    return [{"name": name, "in": "path", "required": True, "schema": _ID} for name in names]
+    schemas = {
+        name: {"type": "string"} if name in route.texts else _ID for name in _PARAM.findall(route.path)
+    }
+    return [
+        {"name": name, "in": "path", "required": True, "schema": schema} for name, schema in schemas.items()
+    ]
 
 
 def _query_parameters(route: AnyRoute) -> list[Object]:
