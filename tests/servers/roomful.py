@@ -1,6 +1,7 @@
 """A real Roomful process on loopback, and the few verbs a test needs to talk to it."""
 
 import contextlib
+import itertools
 import json
 import os
 import signal
@@ -24,8 +25,9 @@ def _ports() -> Iterator[int]:
     """Below those that the system gives to clients, and others for each test process: no two servers meet."""
     worker = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
     first = 12_000 + 2_000 * (worker % 8)
-    while True:
-        yield from range(first, first + 2_000)
+    begin = os.getpid() * 37 % 2_000
+    for number in itertools.count(begin):
+        yield first + number % 2_000
 
 
 _next_port = _ports()

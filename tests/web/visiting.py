@@ -22,6 +22,7 @@ from roomful.domain.runs import Lease, Run
 from roomful.domain.spaces import Role, Space
 from roomful.runs.answers import Answers
 from roomful.runs.intake import Intake
+from roomful.runs.starting import Starting
 from roomful.runs.worker import Worker
 from roomful.spaces.access import Access
 from roomful.spaces.announcer import Announcer
@@ -274,7 +275,12 @@ async def open_visit(**changes: Any) -> Visit:
         "history": History(store, announcer),
         "blobs": Blobs(store, clock, ids),
         "intake": Intake(
-            store=store, access=access, announcer=announcer, worker=worker, clock=clock, ids=ids
+            store=store,
+            access=access,
+            announcer=announcer,
+            starting=Starting(worker=worker, announcer=announcer, clock=clock, ids=ids),
+            clock=clock,
+            ids=ids,
         ),
         "worker": worker,
         "answers": cast(Answers, answers),
