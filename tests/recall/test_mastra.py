@@ -130,8 +130,8 @@ def test_two_threads_that_could_be_meant_are_shown_as_nobodys() -> None:
     ]
     assert result.notes == [
         "call d: no thread of research is in the file",
-        "thread x: no call led to it; it is shown at the end",
-        "thread y: no call led to it; it is shown at the end",
+        "thread x: no call led to it, so it is shown at the end",
+        "thread y: no call led to it, so it is shown at the end",
     ]
 
 
@@ -162,6 +162,15 @@ def test_nesting_has_no_bound_and_a_circle_ends() -> None:
     circle = {"t": thread(user("go"), assistant(asks("again", "t")))}
     [child] = delegations(made([assistant(asks("d", "t"))], circle).messages[0])
     assert ids(child) == ["again"]
+
+    [child] = delegations(made([user("Hi")], circle).messages[1])
+    assert ids(child) == ["again"]
+
+
+def test_an_orphan_of_which_nothing_is_there_is_said() -> None:
+    assert made([user("Hi")], {}, ["x"]).notes == [
+        "thread x: no call led to it, and nothing of it is in the file"
+    ]
 
 
 def test_without_its_thread_a_delegation_has_what_its_output_repeats() -> None:
@@ -203,6 +212,9 @@ def test_parts_without_a_kind_are_kept_as_data_and_said() -> None:
     assert [part.text for part in result.messages[2].parts if not isinstance(part, ToolCallPart)] == ["Hm."]
 
 
+THROWN = {"message": "down", "domain": "TOOL", "category": "USER", "code": "TOOL_EXECUTION_FAILED"}
+
+
 @pytest.mark.parametrize(
     ("part", "expected"),
     [
@@ -216,6 +228,11 @@ def test_parts_without_a_kind_are_kept_as_data_and_said() -> None:
             {"state": "output-available", "output": {"message": "m", "domain": "me", "code": 1}},
             ("complete", {"message": "m", "domain": "me", "code": 1}, UNSET),
             id="an output that only looks like an error",
+        ),
+        pytest.param(
+            {"state": "output-available", "output": THROWN},
+            ("error", THROWN, "down"),
+            id="what a tool threw, stored as an output",
         ),
     ],
 )
@@ -291,6 +308,11 @@ def test_times_are_utc_with_milliseconds() -> None:
             {"storedParentUi": [user("Hi")], "storedSubThreads": {"t": {"ui": [{"parts": []}]}}},
             "storedSubThreads['t'].ui[0].id is missing",
             id="in a thread",
+        ),
+        pytest.param(
+            {"storedParentUi": [user("Hi")], "storedSubThreads": {"t": {"resourceId": "r"}}},
+            "storedSubThreads['t'].ui is missing",
+            id="a thread without messages",
         ),
         pytest.param(
             {"storedParentUi": [user("Hi")], "storedSubThreads": {}, "orphanThreads": [{}]},

@@ -62,7 +62,9 @@ def _recording(file: Object) -> Recording:
     threads: dict[str, Thread] = {}
     stored = _object(_field(file, "storedSubThreads", "the file"), "storedSubThreads")
     for id, thread in stored.items():
-        threads[id] = _thread(id, thread, f"storedSubThreads[{id!r}]")
+        threads[id] = made = _thread(id, thread, f"storedSubThreads[{id!r}]")
+        if not made.said:
+            raise Invalid(f"storedSubThreads[{id!r}].ui is missing")
     for at, orphan in enumerate(_orphans(file.get("orphanThreads"))):
         place = f"orphanThreads[{at}]"
         id = orphan.get("threadId", orphan.get("id"))

@@ -57,7 +57,8 @@ class Trails:
                 agent_id = self._agent_of(thread) or "unknown"
                 args = {"prompt": _words(thread.said[0])} if thread.said else {}
                 id, result = thread.via_call or thread.id, {"subAgentThreadId": thread.id}
-                self.notes.append(f"thread {thread.id}: no call led to it; it is shown at the end")
+                rest = "so it is shown at the end" if thread.said else "and nothing of it is in the file"
+                self.notes.append(f"thread {thread.id}: no call led to it, {rest}")
                 yield RecordedCall(id, f"agent-{agent_id}", "unknown", args, result), agent_id
 
     def _made(self, call: RecordedCall, agent_id: str, text: str, calls: list[ChildCall]) -> Child:
