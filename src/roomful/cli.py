@@ -52,7 +52,23 @@ def _parser() -> argparse.ArgumentParser:
     _database(token)
     migrate = command("migrate", _migrate, "Bring the database to this version's schema.")
     _database(migrate)
+    imports = command("import", None, "Bring in a conversation that another system recorded.")
+    systems = imports.add_subparsers(title="systems", required=True, metavar="SYSTEM")
+    _importing(systems)
     return parser
+
+
+def _importing(systems: Any) -> None:
+    summary = "Import a recorded Mastra thread with its sub-agents' threads; again, it adds only what is new."
+    mastra = systems.add_parser("mastra", help=summary, description=summary)
+    mastra.set_defaults(run=_import_mastra)
+    mastra.add_argument("file", metavar="FILE", type=Path)
+    mastra.add_argument("--space", metavar="ID", required=True, help="where to; made if there is none")
+    mastra.add_argument("--owner", metavar="ENTITY", required=True, help="whose the person's messages are")
+    mastra.add_argument(
+        "--agent", metavar="ID", default="mastra", help="whose the answers are; made if missing (mastra)"
+    )
+    _database(mastra)
 
 
 def _serving(parser: argparse.ArgumentParser) -> None:
@@ -155,6 +171,26 @@ def _migrate(arguments: argparse.Namespace) -> int:
 
     applied = migrate(_settings(arguments).database)
     print(f"applied: {', '.join(map(str, applied))}" if applied else "the database is up to date")
+    return 0
+
+
+def _import_mastra(arguments: argparse.Namespace) -> int:
+    from roomful.app.clock import SystemClock
+    from roomful.app.importing import import_mastra
+
+    report = asyncio.run(
+        import_mastra(
+            _settings(arguments).database,
+            SystemClock(),
+            arguments.file,
+            space_id=arguments.space,
+            owner_id=arguments.owner,
+            agent_id=arguments.agent,
+        )
+    )
+    for note in report.notes:
+        print(note)
+    print(f"{arguments.space}: {report.added} messages imported, {report.known} were there already")
     return 0
 
 

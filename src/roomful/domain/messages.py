@@ -48,8 +48,9 @@ class ToolCallPart(Noun, tag_field="type", tag="tool_call"):
     id: str
     tool_call_id: str
     tool_name: str
-    run_id: str
     status: PartStatus
+    run_id: str | Unset = UNSET
+    """Unset where the call was imported: it ran elsewhere."""
     args: Json | Unset = UNSET
     result: Json | Unset = UNSET
     error: str | Unset = UNSET

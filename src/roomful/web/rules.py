@@ -125,6 +125,8 @@ ADMIN_ONLY = Rule("the admin", _admin)
 OBSERVES = Rule("services and the admin", _observes)
 ONESELF = Rule("the entity itself or the admin", _oneself)
 READS_SPACE = Rule("the space's members and the admin", _reads)
+READS_CHAT = Rule("the members of the space that `threadId` names, and the admin", _nothing)
+"""The space is in the query, which the handler has: it asks there."""
 WRITES_SPACE = Rule("members who may write", _writes)
 POSTS = Rule("members who may write, which the intake checks in the step that stores", _nothing)
 OWNS_SPACE = Rule("the space's owners and the admin", _owns)

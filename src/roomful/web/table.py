@@ -16,6 +16,7 @@ from roomful.web.queries import NoQuery
 from roomful.web.routes import (
     agents,
     blobs,
+    chat,
     entities,
     goals,
     grants,
@@ -49,6 +50,7 @@ TABLE: tuple[AnyRoute, ...] = (
     *members.ROUTES,
     *invites.ROUTES,
     *search.ROUTES,
+    *chat.ROUTES,
     *runs.ROUTES,
     *grants.ROUTES,
     *triggers.ROUTES,
