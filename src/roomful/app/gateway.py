@@ -22,6 +22,7 @@ from roomful.runs.answers import Answers
 from roomful.runs.bounds import Bounds
 from roomful.runs.calls import Calls
 from roomful.runs.delegating import Children, Delegating
+from roomful.runs.hopeless import Hopeless
 from roomful.runs.intake import Intake
 from roomful.runs.loop import RunLoop
 from roomful.runs.plans import Plans
@@ -126,6 +127,7 @@ class Gateway:
             store=store, agents=agents, settling=settling, children=children, clock=clock, ids=ids
         )
         worker.after_each(children.ended)
+        worker.after_each(Hopeless(store=store, settling=settling).look)
         worker.each_tick(children.settle_left)
         worker.each_tick(waking.hand_on)
         worker.each_tick(answers.expire_overdue)

@@ -104,9 +104,11 @@ class Settling:
         for place in call.places:
             if (message := by_id.get(place.message_id)) is None:
                 continue
+            alone = [part for part in message.parts if part.id == place.part_id]
+            if not any(isinstance(part, ToolCallPart) for part in alone):
+                continue
             if call.status in SETTLED:
                 hear(place.space_id, settled_event(call, place))
-            alone = [part for part in message.parts if part.id == place.part_id]
             changed = msgspec.structs.replace(message, parts=alone)
             hear(place.space_id, MessageChanged(space_id=place.space_id, message=changed, stream_id=call.id))
         if (voice := self._worker.voice(run.id)) is not None:
