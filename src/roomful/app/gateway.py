@@ -120,7 +120,7 @@ class Gateway:
         )
         worker.use(loop.drive)
         settling = Settling(
-            store=store, worker=worker, announcer=announcer, starting=starting, results=results
+            store=store, worker=worker, announcer=announcer, starting=starting, results=results, clock=clock
         )
         children = Children(store=store, settling=settling, worker=worker, clock=clock)
         answers = Answers(
