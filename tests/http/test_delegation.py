@@ -470,8 +470,12 @@ def test_one_sub_agent_can_be_stopped_alone_and_its_caller_is_told(house: Roomfu
         with ada.listen("room") as listener:
             run_id = ada.say("room", "go")["runs"][0]["runId"]
             listener.wait_for("subagent.text")
-            [child] = [run for run in house.admin.get("/api/runs")["runs"] if "parentCallId" in run]
-            house.admin.post(f"/api/runs/{child['id']}/cancel")
+            child_id = ada.messages("room")[1]["parts"][0]["child"]["runId"]
+            assert ada.get(f"/api/runs/{child_id}")["status"] == "running"
+            stranger = house.person("eve")
+            assert stranger.request("GET", f"/api/runs/{child_id}").status_code == 404
+            assert stranger.request("POST", f"/api/runs/{child_id}/cancel").status_code == 404
+            ada.post(f"/api/runs/{child_id}/cancel")
             listener.wait_for("run.completed", runId=run_id)
             [_, message] = checked(listener, ada, "room")
         assert message["parts"][0]["error"] == "Scout was canceled"
