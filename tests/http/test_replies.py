@@ -330,3 +330,18 @@ def test_a_shared_context_is_the_callers_and_no_context_is_none(house: Roomful, 
         assert "the harvest moon" in json.dumps(asked["You are open."])
         assert "the harvest moon" not in json.dumps(asked["You are shut."])
         assert asked["You are shut."][1]["content"] == "b"
+
+
+def test_who_waits_for_somebody_who_leaves_is_told(house: Roomful, ada: Caller) -> None:
+    house.person("bob")
+    wait = {"for": [{"type": "entity", "entityId": "bob"}]}
+    script = Script(shop=[Answer(call("send_message", {"text": "Bob?", "wait": wait})), Answer([])])
+    with FakeOpenAI(script) as model:
+        agent(house, model, "shop")
+        house.space("room", "ada", "bob", "shop")
+        with ada.listen("room") as listener:
+            ada.say("room", "ask bob")
+            listener.wait_for("run.waiting_reply")
+            house.admin.call("DELETE", "/api/spaces/room/members/bob", expect=204)
+            listener.wait_for("run.completed")
+        assert "nobody whose reply" in told(model, "shop")["reason"]
