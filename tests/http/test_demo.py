@@ -5,7 +5,7 @@ from pathlib import Path
 import httpx
 
 from tests.http.shopping import AS_SEEN, seen
-from tests.servers.roomful import Caller, Roomful
+from tests.servers.roomful import Caller, Roomful, fold
 
 
 def test_the_demo_tells_the_shopping_story_on_screen(tmp_path: Path) -> None:
@@ -37,3 +37,25 @@ def test_the_demo_tells_the_shopping_story_on_screen(tmp_path: Path) -> None:
 
 def test_without_the_demo_nobody_gets_a_token_for_nothing(house: Roomful) -> None:
     assert httpx.get(f"{house.url}/api/demo").status_code == 404
+
+
+def test_the_demos_researchers_call_and_check_each_other(tmp_path: Path) -> None:
+    with Roomful(tmp_path, "--demo") as house:
+        people = {person["id"]: person for person in httpx.get(f"{house.url}/api/demo").json()}
+        ada = Caller(house, people["ada"]["token"], "ada")
+        with ada.listen("research") as listener:
+            run_id = ada.say("research", "Is a four-day week worth it?")["runs"][0]["runId"]
+            listener.wait_for("run.completed", runId=run_id)
+            assert fold(listener.events) == ada.messages("research")
+        said = [
+            (message["entityId"], message["parts"][-1].get("text")) for message in ada.messages("research")
+        ]
+        assert said == [
+            ("ada", "Is a four-day week worth it?"),
+            ("lead", "Two papers agree: 32 hours are worth about 34.6 old ones. Is that sound?"),
+            ("critic", "Sound enough, but both papers looked at one year only."),
+            ("lead", "Then that is our answer, with the Critic's reservation."),
+        ]
+        asked = ada.messages("research")[1]["parts"]
+        assert [part["child"]["name"] for part in asked[:2]] == ["Librarian", "Statistician"]
+        assert [len(part["child"]["calls"]) for part in asked[:2]] == [3, 1]

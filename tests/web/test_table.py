@@ -16,6 +16,7 @@ from tests.web.visiting import Visit, story
 OPEN = {
     ("GET", "/"),
     ("GET", "/page.js"),
+    ("GET", "/fold.js"),
     ("GET", "/page.css"),
     ("GET", "/icon.svg"),
     ("GET", "/healthz"),

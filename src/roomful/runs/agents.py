@@ -67,7 +67,8 @@ class Agents:
         tool = tools.get(call.tool_name)
         if tool is None or not isinstance(tool.executor, SubAgent) or tool.executor.config is None:
             raise NotFound(f"{run.agent_id} has no sub-agent {call.tool_name!r} any more")
-        spec = configure(tool.executor.config, agent_id="inline", trusted=True)
+        config = tool.executor.config
+        spec = configure(config, agent_id=config.get("id") or "inline", trusted=True)
         tools_of_it = tuple(map(self._complete, spec.tools))
         return await self._equipped(msgspec.structs.replace(spec, id=run.agent_id, tools=tools_of_it))
 

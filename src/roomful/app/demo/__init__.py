@@ -23,10 +23,11 @@ class Person(msgspec.Struct):
     name: str
 
 
-class Place(msgspec.Struct):
+class Place(msgspec.Struct, rename="camel"):
     id: str
     name: str
     members: dict[str, Role]
+    admin_agent_id: str | msgspec.UnsetType = msgspec.UNSET
 
 
 class World(msgspec.Struct):
@@ -49,10 +50,14 @@ async def build_demo(house: House, configs: Configs) -> House:
         people.append({"id": person.id, "name": person.name, "token": token})
     for place in world.spaces:
         if await store.space(place.id) is None:
-            changes: list[Change] = [AddSpace(Space(id=place.id, name=place.name, created_at=now))]
+            changes: list[Change] = [AddSpace(_space(place, now))]
             changes += [PutMember(place.id, who, role) for who, role in place.members.items()]
             await store.commit(changes)
     return dataclasses.replace(house, demo_people=tuple(people))
+
+
+def _space(place: Place, now: str) -> Space:
+    return Space(id=place.id, name=place.name, created_at=now, admin_agent_id=place.admin_agent_id)
 
 
 async def _add_person(store: Store, person: Person, token: str, now: str) -> None:

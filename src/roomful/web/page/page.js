@@ -1,174 +1,13 @@
-// The page. First the fold: a space made of a snapshot and the events since, as in domain/fold.py. Then what
-// is drawn of it. Whatever came from others is put in as text, never as markup.
+// The page: what is drawn of the fold. Whatever came from others is put in as text, never as markup.
 
-const ENDED = new Set(["completed", "failed", "canceled"]);
-const keyOf = (part) => (part.type === "tool_call" ? part.toolCallId : part.id);
-const points = (text) => Array.from(text);
-
-// A model may name an argument __proto__: only what is an object's own is read or written.
-const own = (holder, key) => (Object.hasOwn(holder, key) ? holder[key] : undefined);
-const put = (holder, key, value) =>
-  Object.defineProperty(holder, key, { value, enumerable: true, writable: true, configurable: true });
-
-function applyOps(args, ops) {
-  const root = [args];
-  for (const [kind, path, value] of ops) {
-    let parent = root;
-    let key = 0;
-    for (const step of path.split("/").slice(1)) {
-      parent = own(parent, key) ?? own(put(parent, key, {}), key);
-      key = step.replaceAll("~1", "/").replaceAll("~0", "~");
-    }
-    put(parent, key, kind === "set" ? value : (own(parent, key) ?? "") + value);
-  }
-  return root[0];
-}
-
-export class View {
-  messages = new Map();
-  members = new Map();
-  runs = new Map();
-  #growing = new Map(); // by what deltas name: a text's part, a call
-
-  load(messages, members, runs) {
-    for (const message of messages) this.#keep(message);
-    for (const member of members) this.members.set(member.entityId, member);
-    for (const run of runs) this.runs.set(run.id, { runId: run.id, entityId: run.agentId, status: run.status });
-  }
-
-  list() {
-    return [...this.messages.values()].sort((a, b) => a.seq - b.seq);
-  }
-
-  // Gives the id of the message that changed, if one did.
-  apply(name, data) {
-    switch (name) {
-      case "text-delta": return this.#addText(data);
-      case "tool-input-delta": return this.#addInput(data);
-      case "text-start":
-      case "tool-call.start": return this.#start(name, data);
-      case "text-end": return this.#endText(data);
-      case "tool-call": return this.#settle(data, { status: "ready" });
-      case "tool-call.complete": return this.#settle(data, { status: "complete", result: data.output });
-      case "tool-call.error": return this.#settle(data, { status: "error", error: data.error });
-      case "part.reset": return this.#reset(data.partId);
-      case "smartSpace.message": return this.#put(data.message);
-      case "member.joined": this.members.set(data.member.entityId, data.member); break;
-      case "member.left": this.members.delete(data.member.entityId); break;
-      default: if (name.startsWith("run.")) this.#runChanged(data);
-    }
-  }
-
-  #keep(message) {
-    this.messages.set(message.id, message);
-    for (const part of message.parts) if (part.status === "streaming") this.#grow(part, message.id);
-  }
-
-  #grow(part, messageId) {
-    this.#growing.set(keyOf(part), { part, messageId, length: points(part.text ?? "").length });
-  }
-
-  #more(key, add) {
-    const growing = this.#growing.get(key);
-    if (growing) add(growing);
-    return growing?.messageId;
-  }
-
-  #addText({ partId, delta, offset }) {
-    return this.#more(partId, (growing) => {
-      const fresh = points(delta).slice(Math.max(0, growing.length - offset));
-      growing.part.text += fresh.join("");
-      growing.length += fresh.length;
-    });
-  }
-
-  #addInput({ toolCallId, ops }) {
-    return this.#more(toolCallId, ({ part }) => { part.args = applyOps(part.args, ops); });
-  }
-
-  #start(name, data) {
-    const { messageId, spaceId, entityId, runId, seq, createdAt } = data;
-    if (!this.messages.has(messageId)) {
-      const fresh = { status: "open", role: "assistant", parts: [], mentions: [], attachments: [] };
-      const fixed = { id: messageId, spaceId, entityId, runId, seq, createdAt, updatedAt: createdAt };
-      this.messages.set(messageId, { ...fixed, ...fresh });
-    }
-    const { parts } = this.messages.get(messageId);
-    if (parts.some((part) => part.id === data.partId)) return messageId;
-    const part = name === "text-start" ? newText(data) : newCall(data);
-    parts.push(part);
-    this.#grow(part, messageId);
-    return messageId;
-  }
-
-  #endText({ partId }) {
-    return this.#more(partId, ({ part }) => {
-      part.status = "complete";
-      this.#growing.delete(partId);
-    });
-  }
-
-  #settle(data, changes) {
-    this.#growing.delete(data.toolCallId);
-    const part = this.messages.get(data.messageId)?.parts.find((each) => each.id === data.partId);
-    if (part?.type !== "tool_call") return;
-    if ("args" in data) changes.args = data.args;
-    for (const [field, value] of Object.entries(changes)) {
-      if (value === undefined) delete part[field];
-      else part[field] = value;
-    }
-    return data.messageId;
-  }
-
-  #reset(partId) {
-    for (const message of this.messages.values()) {
-      const part = message.parts.find((each) => each.id === partId);
-      if (!part) continue;
-      part.status = "streaming";
-      if (part.type !== "tool_call") part.text = "";
-      else if ("args" in part) part.args = {};
-      this.#grow(part, message.id);
-      return message.id;
-    }
-  }
-
-  #put(changed) {
-    for (const part of changed.parts) this.#growing.delete(keyOf(part));
-    const fresh = new Map(changed.parts.map((part) => [part.id, part]));
-    const known = changed.deleted ? [] : this.messages.get(changed.id)?.parts ?? [];
-    const merged = known.map((part) => fresh.get(part.id) ?? part);
-    for (const part of known) fresh.delete(part.id);
-    this.#keep({ ...changed, parts: changed.deleted ? [] : [...merged, ...fresh.values()] });
-    return changed.id;
-  }
-
-  #runChanged({ runId, entityId, status }) {
-    if (ENDED.has(status)) this.runs.delete(runId);
-    else this.runs.set(runId, { runId, entityId, status });
-  }
-}
-
-function newText({ partId, reasoning, toolCallId }) {
-  const part = { type: reasoning ? "reasoning" : "text", id: partId, text: "", status: "streaming" };
-  return toolCallId && !reasoning ? { ...part, toolCallId } : part;
-}
-
-function newCall({ partId, toolCallId, toolName, runId, showsArgs, showsResult, customUI, targetEntityId }) {
-  const part = { type: "tool_call", id: partId, toolCallId, toolName, runId, status: "streaming" };
-  if (showsArgs) part.args = {};
-  if (showsResult) part.result = null;
-  if (customUI) part.customUI = customUI;
-  if (targetEntityId) part.targetEntityId = targetEntityId;
-  return part;
-}
-
-// What is drawn.
+import { View } from "./fold.js";
 
 const $ = (id) => document.getElementById(id);
 const EVENTS = [
   "snapshot", "smartSpace.message", "text-start", "text-delta", "text-end", "tool-call.start", "tool-input-delta",
   "tool-call", "tool-call.complete", "tool-call.error", "run.started", "run.waiting_tool", "run.waiting_reply",
-  "run.completed", "run.failed", "run.canceled", "member.joined", "member.left", "part.reset",
+  "run.completed", "run.failed", "run.canceled", "member.joined", "member.left", "part.reset", "subagent.call",
+  "subagent.text", "subagent.end",
 ];
 const house = { me: null, spaces: new Map(), views: new Map(), here: null, source: null, last: "", dirty: new Set() };
 
@@ -307,7 +146,7 @@ function drawSpace({ id, name, unread }) {
 const nameOf = (view, entityId) => view.members.get(entityId)?.name ?? entityId;
 
 function drawRun(view, { runId, entityId, status }) {
-  const doing = status.startsWith("waiting") ? "waits for an answer" : "is working";
+  const doing = { waiting_tool: "waits", waiting_reply: "waits for a reply", queued: "comes next" }[status] ?? "is working";
   const stop = node("button", { click: () => attempt(ask("POST", `/api/runs/${runId}/cancel`)) }, "Stop");
   return node("span", {}, `${nameOf(view, entityId)} ${doing} `, stop);
 }
@@ -349,6 +188,7 @@ function drawCard(view, part) {
   const settled = part.answeredBy ? `answered by ${nameOf(view, part.answeredBy)}` : part.status;
   const state = node("span", { class: "state" }, isProduct && isWaiting ? "" : settled);
   const below = [];
+  if (part.child) below.push(drawTrail(part.child));
   if (part.error) below.push(node("div", { class: "error" }, part.error));
   if (isWaiting) below.push(node("div", { class: "actions" }, ...choices(part, isProduct)));
   if (isProduct) {
@@ -356,12 +196,22 @@ function drawCard(view, part) {
     const title = node("span", {}, node("b", {}, args.name), " — ", node("span", { class: "price" }, price));
     return node("div", { class: "card product" }, node("header", {}, title, state), ...below);
   }
-  const shown = part.result == null ? args : { ...args, result: part.result };
+  const shown = part.result == null || part.child ? args : { ...args, result: part.result };
   const asText = (value) => (typeof value === "string" ? value : JSON.stringify(value));
   const row = ([name, value]) => [node("dt", {}, name), node("dd", { dir: "auto" }, asText(value))];
   const rows = Object.entries(shown).flatMap(row);
   const head = node("header", {}, node("b", {}, part.toolName), state);
   return node("div", { class: "card" }, head, node("dl", {}, ...rows), ...below);
+}
+
+function drawTrail({ name, status, text, calls }) {
+  const line = (call) => node("li", {},
+    node("b", {}, call.toolName), node("span", { class: "state" }, ` ${call.status}`),
+    call.error ? node("div", { class: "error" }, call.error) : undefined,
+    call.child ? drawTrail(call.child) : undefined);
+  const words = text ? node("div", { class: "text", dir: "auto" }, text) : undefined;
+  const head = node("header", {}, node("b", { dir: "auto" }, name), node("span", { class: "state" }, status));
+  return node("div", { class: "trail" }, head, node("ol", {}, ...(calls ?? []).map(line)), words);
 }
 
 function choices(part, isProduct) {

@@ -1,4 +1,4 @@
-"""The page: three files, known by name, read once."""
+"""The page: a few files, known by name, read once."""
 
 from importlib.resources import files
 
@@ -13,6 +13,7 @@ from roomful.web.rules import ANYONE
 _FILES = {
     "/": ("index.html", "text/html; charset=utf-8"),
     "/page.js": ("page.js", "text/javascript; charset=utf-8"),
+    "/fold.js": ("fold.js", "text/javascript; charset=utf-8"),
     "/page.css": ("page.css", "text/css; charset=utf-8"),
     "/icon.svg": ("icon.svg", "image/svg+xml"),
 }
