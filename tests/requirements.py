@@ -431,7 +431,6 @@ UNMET: frozenset[str] = frozenset(
         "B-06",
         "B-07",
         "B-08",
-        "B-09",
         "B-10",
         "T-06",
         "T-13",
