@@ -423,8 +423,6 @@ UNMET: frozenset[str] = frozenset(
         "C-17",
         "D-17",
         "D-18",
-        "B-01",
-        "B-02",
         "B-03",
         "B-04",
         "B-05",
