@@ -2,6 +2,7 @@
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -30,6 +31,15 @@ def test_the_agent_in_the_readme_is_a_valid_one() -> None:
     [config] = re.findall(r"```yaml\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL)
     spec = configure(yaml.safe_load(config), source="README.md")
     assert spec.id == "helper"
+
+
+def test_the_bus_works_as_shown() -> None:
+    [shown] = re.findall(
+        r"```python\n(from roomful.bus.*?)```", (ROOT / "docs/bus.md").read_text(), re.DOTALL
+    )
+    names: dict[str, Any] = {}
+    exec(shown, names)
+    assert [message.id for message in names["bus"].read("chat:team")] == [names["id"]]
 
 
 @pytest.mark.parametrize("decision", sorted(ROOT.glob("docs/decisions/*.md")), ids=lambda path: path.stem)

@@ -1,5 +1,5 @@
 """What the operator decides: flags, then ROOMFUL_* variables, then roomful.toml. Nothing else reads the
-environment."""
+environment, not even for agents outside the gateway."""
 
 import os
 import tomllib
@@ -71,6 +71,19 @@ def load_settings(flags: Mapping[str, Any], folder: Path | None = None) -> Setti
         return msgspec.convert(values, Settings, strict=False)
     except msgspec.ValidationError as error:
         raise Invalid(f"settings: {error}") from None
+
+
+class OutsideAgent(msgspec.Struct, frozen=True):
+    """What its environment tells an agent outside the gateway; empty where it says nothing."""
+
+    name: str
+    conversation_id: str
+    redis_url: str
+
+
+def outside_agent() -> OutsideAgent:
+    names = ("AGENT_NAME", "CHAT_TOOL_CONVERSATION_ID", "REDIS_URL")
+    return OutsideAgent(*(os.environ.get(name, "").strip() for name in names))
 
 
 def _from_file(path: Path) -> dict[str, Any]:

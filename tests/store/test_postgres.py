@@ -15,13 +15,14 @@ from urllib.parse import parse_qs, quote, urlsplit
 import psycopg
 import pytest
 
-from roomful.domain.changes import AddMessage, AddRun, AddSpace, ClaimRun, KeepAlive, SaveRun
-from roomful.domain.errors import Unavailable
+from roomful.domain.changes import AddEntity, AddMessage, AddRun, AddSpace, ClaimRun, KeepAlive, SaveRun
+from roomful.domain.errors import Conflict, Unavailable
 from roomful.domain.ports import Store
 from roomful.store import migrate, open_store
 from roomful.store.postgres import PostgresEngine
+from tests.requirements import requirement
 from tests.servers.postgres import PostgresServer, postgres_server
-from tests.store.things import HandClock, ids, message, run, say, seqs, settle_in, space
+from tests.store.things import HandClock, entity, ids, message, run, say, seqs, settle_in, space
 
 
 @contextlib.asynccontextmanager
@@ -280,3 +281,13 @@ async def test_a_commit_that_was_lost_on_its_way_is_refused(postgres_url: str) -
                 await store.commit([AddMessage(message("m1"))], lambda r: heard.append(r[0]))
             assert (await ids(store), heard) == ([], [])
             assert await store.commit([AddSpace(space("t"))]) == [None]
+
+
+@requirement("B-09")
+async def test_processes_that_race_for_an_id_do_not_both_get_it(postgres_url: str) -> None:
+    async with opened(postgres_url) as one, opened(postgres_url) as other:
+        for number in range(50):
+            first = one.commit([AddSpace(space(f"id{number}"))])
+            second = other.commit([AddEntity(entity(f"id{number}", kind="agent"))])
+            outcomes = await asyncio.gather(first, second, return_exceptions=True)
+            assert [type(outcome) for outcome in outcomes if outcome != [None]] == [Conflict]

@@ -18,6 +18,7 @@ from roomful.domain.changes import (
 from roomful.domain.errors import Conflict, NotFound
 from roomful.domain.ports import Store
 from roomful.domain.spaces import Member, MySpace
+from tests.requirements import requirement
 from tests.store.things import LATER, HandClock, entity, message, run, say, seqs, settle_in, space
 
 
@@ -33,6 +34,21 @@ async def test_a_space_is_added_saved_and_listed_by_age(store: Store) -> None:
     assert await store.space("nowhere") is None
     with pytest.raises(NotFound):
         await store.commit([SaveSpace(space("nowhere"))])
+
+
+@requirement("B-09")
+async def test_a_space_and_an_agent_never_have_the_same_id(store: Store) -> None:
+    await store.commit(
+        [AddEntity(entity("bot", kind="agent")), AddEntity(entity("ann")), AddSpace(space("s"))]
+    )
+    with pytest.raises(Conflict, match="There is an agent bot already, and a space may not have its id"):
+        await store.commit([AddSpace(space("bot"))])
+    with pytest.raises(Conflict, match="There is a space s already, and an agent may not have its id"):
+        await store.commit([AddEntity(entity("s", kind="agent"))])
+    await store.commit([AddSpace(space("ann")), AddEntity(entity("hook", kind="service"))])
+    await store.commit([RemoveSpace("s"), AddEntity(entity("s", kind="agent"))])
+
+    assert [each.id for each in await store.all_spaces()] == ["ann"]
 
 
 async def test_members_are_listed_in_the_order_they_joined(store: Store, clock: HandClock) -> None:

@@ -17,7 +17,7 @@ from roomful.domain.spaces import Role, Space
 
 
 class AddEntity(Frozen):
-    """Conflict when the id is taken."""
+    """Conflict when the id is taken; an agent's also by a space."""
 
     entity: Entity
 
@@ -53,6 +53,8 @@ class RemoveAgent(Frozen):
 
 
 class AddSpace(Frozen):
+    """Conflict when the id is taken, also by an agent."""
+
     space: Space
 
 

@@ -63,6 +63,10 @@ class Database(Protocol):
         """Inside a transaction: lets nobody else change the schema until its end."""
         ...
 
+    def take_id(self, id: str) -> None:
+        """Inside a transaction: lets nobody else look whether this id is free until its end."""
+        ...
+
     def close(self) -> None: ...
 
 

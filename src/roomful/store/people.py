@@ -17,9 +17,14 @@ INSERT INTO tokens (digest, id, entity_id, created_at) VALUES (?, ?, ?, ?) ON CO
 
 
 def add_entity(entity: Entity) -> Write:
+    """An agent may not have the id of a space: on the bus both are written to at `chat:{id}`."""
     values = (entity.id, entity.name, entity.kind, entity.created_at)
 
     def write(db: Database) -> None:
+        if values[2] == "agent":
+            db.take_id(values[0])
+            if db.rows("SELECT 1 FROM spaces WHERE id = ?", values[:1]):
+                raise Conflict(f"There is a space {values[0]} already, and an agent may not have its id.")
         if not db.count(_ADD_ENTITY, values):
             raise Conflict(f"There is an entity {values[0]} already.")
 

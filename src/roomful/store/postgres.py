@@ -76,6 +76,9 @@ class PostgresDatabase:
         if not self.rows("SELECT 1 FROM pg_namespace WHERE nspname = ?", (self._schema,)):
             self.rows(f'CREATE SCHEMA "{self._schema}"')
 
+    def take_id(self, id: str) -> None:
+        self.rows("SELECT pg_advisory_xact_lock(hashtext(?))", (f"roomful {self._schema} id {id}",))
+
     def close(self) -> None:
         self._closed = True
         self._drop()

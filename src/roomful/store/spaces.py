@@ -38,9 +38,13 @@ WHERE m.entity_id = ? ORDER BY s.created_at, s.id"""
 
 
 def add_space(space: Space) -> Write:
+    """A space may not have the id of an agent, nor the other way round."""
     values = (space.id, space.created_at, encode_json(space).decode())
 
     def write(db: Database) -> None:
+        db.take_id(values[0])
+        if db.rows("SELECT 1 FROM entities WHERE id = ? AND kind = 'agent'", values[:1]):
+            raise Conflict(f"There is an agent {values[0]} already, and a space may not have its id.")
         if not db.count(_INSERT, values):
             raise Conflict(f"There is a space {values[0]} already.")
 

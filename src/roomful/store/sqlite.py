@@ -82,6 +82,9 @@ class SqliteDatabase:
     def take_schema(self) -> None:
         """`BEGIN IMMEDIATE` did it."""
 
+    def take_id(self, id: str) -> None:
+        """So it did here."""
+
     def close(self) -> None:
         self._closed = True
         self._drop()

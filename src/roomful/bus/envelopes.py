@@ -1,0 +1,68 @@
+"""The envelope that agents put around what they say to each other."""
+
+import uuid
+from datetime import UTC, datetime
+from typing import Any, Literal, Self, cast
+
+import msgspec
+
+from roomful.domain.shape import Json, encode_json
+
+
+def _new_id() -> str:
+    return str(uuid.uuid4())
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
+
+
+class MessageEnvelope(msgspec.Struct, frozen=True, kw_only=True):
+    """One addressed message. Made here it gets its id and time; read from JSON it has every field.
+
+    The methods have the names that the users of such envelopes know from Pydantic.
+    """
+
+    id: str = msgspec.field(default_factory=_new_id)
+    conversation_id: str
+    sender: str
+    recipient: str
+    type: Literal["message", "control"] = "message"
+    content: str | None = None
+    metadata: dict[str, Json] = msgspec.field(default_factory=dict[str, Any])
+    created_at: datetime = msgspec.field(default_factory=_now)
+
+    def __post_init__(self) -> None:
+        if self.created_at.tzinfo is None:
+            raise ValueError("created_at has no time zone")
+        msgspec.structs.force_setattr(self, "created_at", self.created_at.astimezone(UTC))
+
+    def model_dump(self, *, mode: Literal["json", "python"] = "python") -> dict[str, Json]:
+        """`json` writes the time as UTC ISO 8601; `python` leaves it a datetime."""
+        return msgspec.to_builtins(self, builtin_types=(datetime,) if mode == "python" else ())
+
+    def model_dump_json(self) -> str:
+        return encode_json(self).decode()
+
+    @classmethod
+    def model_validate(cls, payload: Json) -> Self:
+        """ValueError names the fields that are unknown, missing or wrong."""
+        if not isinstance(payload, dict):
+            raise ValueError("An envelope is a JSON object.")
+        given, known = cast("dict[str, Json]", payload).keys(), cls.__struct_fields__
+        if unknown := sorted(given - set(known)):
+            raise ValueError(f"An envelope has no field {', '.join(unknown)}.")
+        if missing := [name for name in known if name not in given]:
+            raise ValueError(f"The envelope lacks {', '.join(missing)}.")
+        try:
+            return msgspec.convert(payload, cls)
+        except msgspec.ValidationError as error:
+            raise ValueError(f"The envelope is wrong: {error}.") from None
+
+    @classmethod
+    def model_validate_json(cls, text: str | bytes) -> Self:
+        try:
+            payload = msgspec.json.decode(text)
+        except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
+            raise ValueError(f"The envelope is not JSON: {error}.") from None
+        return cls.model_validate(payload)
