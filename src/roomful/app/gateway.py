@@ -115,6 +115,7 @@ class Gateway:
             posting=posting,
             starting=starting,
             bounds=bounds,
+            stop=worker.cancel,
             ids=ids,
         )
         worker.use(loop.drive)

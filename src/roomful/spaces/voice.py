@@ -172,6 +172,10 @@ class Voice:
     def part(self, space_id: str, part_id: str) -> Part | None:
         return self._own.part(space_id, part_id)
 
+    def parts(self, places: Sequence[Place]) -> list[Part]:
+        found = [self.part(place.space_id, place.part_id) for place in places]
+        return [part for part in found if part is not None]
+
     def show_whole(self, space_id: str, part: ToolCallPart) -> tuple[Place, list[Change], bool]:
         """Puts a finished part into the run's message here, and says whether that opened the message."""
         message_id = self._own.current(space_id)
