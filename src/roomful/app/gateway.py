@@ -127,6 +127,7 @@ class Gateway:
             store=store, agents=agents, settling=settling, children=children, clock=clock, ids=ids
         )
         worker.after_each(children.ended)
+        worker.after_each(waking.hand_on_from)
         worker.each_tick(children.settle_left)
         worker.each_tick(waking.hand_on)
         worker.each_tick(answers.expire_overdue)

@@ -103,10 +103,11 @@ class Worker:
             return None
         return Lease(run_id=run_id, owner=self.id, fence=1)
 
-    def launch(self, run: Run, lease: Lease) -> None:
+    def launch(self, run: Run, lease: Lease, *, in_its_turn: bool = False) -> None:
+        """`in_its_turn` when it had to wait for others until now."""
         if self._is_draining:
             return
-        task = asyncio.create_task(self._drive(run, lease))
+        task = asyncio.create_task(self._drive(run, lease, in_its_turn))
         self._tasks[run.id] = task
         task.add_done_callback(lambda _: self._done(run, task))
 
@@ -139,11 +140,12 @@ class Worker:
         if self._is_draining or run_id in self._tasks:
             return False
         claim = ClaimRun(run_id=run_id, owner=self.id, now=self._clock.now())
+        before = await self._store.run(run_id)
         [lease] = await self._store.commit([claim])
         run = await self._store.run(run_id)
-        if lease is None or run is None:
+        if lease is None or run is None or before is None:
             return False
-        self.launch(run, lease)
+        self.launch(run, lease, in_its_turn=bool(run.in_turn) and before.status == "queued")
         return True
 
     async def cancel(self, run_id: str, why: RunError | Unset = UNSET) -> Run:
@@ -175,12 +177,11 @@ class Worker:
         await self._left_alone(voice.run)
         return voice.run
 
-    async def _drive(self, run: Run, lease: Lease) -> None:
+    async def _drive(self, run: Run, lease: Lease, in_its_turn: bool) -> None:
         voice = self._voices[run.id] = self._make_voice(run, lease)
         try:
-            was_queued = run.status == "queued"
             run.status = "running"
-            if was_queued and run.in_turn:
+            if in_its_turn:
                 voice.takes_its_turn()
             assert self._drive_to is not None
             await self._drive_to(voice)
