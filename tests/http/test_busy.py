@@ -19,6 +19,7 @@ LOOK: dict[str, Any] = {
     "executionType": "basic",
     "execution": {"mode": "static", "output": {"found": True}},
 }
+HOW = {"queue": "queued", "steer": "steered"}
 WORDS = ("one", "two", "three", "four")
 
 
@@ -217,7 +218,7 @@ def test_in_the_queue_a_run_that_waits_for_a_person_holds_nobody(
         assert at_of(ears, "run.completed", runId=first) > at_of(ears, "run.completed", runId=second)
 
 
-@requirement("X-03", "X-08")
+@requirement("X-03")
 def test_the_queue_outlives_a_crash(tmp_path: Path, model: FakeOpenAI, book: Book) -> None:
     with Roomful(tmp_path) as house:
         ada = arrange(house, model, "queue")
@@ -387,7 +388,7 @@ def test_what_is_said_elsewhere_or_to_a_waiting_run_starts_a_run_beside(
     assert [began(asked) for asked in model.requests] == ["one", "two", "three"]
 
 
-@requirement("X-03", "X-08")
+@requirement("X-03")
 @pytest.mark.parametrize("is_taken", [False, True])
 def test_what_a_run_was_handed_outlives_a_crash(
     tmp_path: Path, model: FakeOpenAI, book: Book, is_taken: bool
@@ -433,3 +434,46 @@ def test_whatever_the_moment_nothing_that_is_said_is_dropped(
     assert {run["status"] for run in house.admin.get("/api/runs")["runs"]} == {"completed"}
     assert len(runs) == len(words) or busy == "steer"
     assert json.dumps(ada.messages("room", limit=200)).count('"user"') == len(words)
+
+
+@requirement("X-03")
+@pytest.mark.parametrize("busy", ["queue", "steer"])
+def test_another_agents_message_reaches_a_busy_agent_the_same_way(
+    house: Roomful, model: FakeOpenAI, book: Book, busy: str
+) -> None:
+    ada = arrange(house, model, busy)
+    house.agent("asker", openai(model.base_url))
+    house.space("both", "ada", "worker", "asker")
+    request = ("sendSpaceMessage", {"spaceId": "both", "text": "@worker two", "mention": "worker"})
+    book.answers = {"@worker one": [held("one")], "@asker ask": [calling(request)]}
+    with ada.listen("both") as ears:
+        first = begin(ada, "@worker one", "both")
+        ears.wait_for("text-start", runId=first)
+        [asker] = ada.say("both", "@asker ask")["runs"]
+        ears.wait_for("run.completed", runId=asker["runId"])
+        [message] = [one for one in ada.messages("both") if one["entityId"] == "asker"]
+        [note] = message["woke"]
+        assert note == {"runId": note["runId"], "agentId": "worker", "how": HOW[busy]}
+        assert (note["runId"] == first) is (busy == "steer")
+        model.release("one")
+        ears.wait(all_ended(first, note["runId"]))
+        checked(ears, ada, "both")
+    assert "@worker two" in told(model)
+    result = [m["content"] for asked in model.requests for m in asked.messages if m["role"] == "tool"]
+    assert json.loads(result[0])["started"] == [note]
+
+
+@requirement("X-03")
+def test_a_message_that_is_sent_twice_is_handed_once(house: Roomful, model: FakeOpenAI, book: Book) -> None:
+    ada = arrange(house, model, "steer", LOOK)
+    book.answers = {"one": [held_call("go", ("look", {}))]}
+    with ada.listen("room") as ears:
+        run_id = begin(ada, "one")
+        model.wait_for_requests(1)
+        twice = [ada.say("room", "two", clientMessageId="same") for _ in range(2)]
+        assert twice[0] == twice[1]
+        assert twice[0]["runs"] == [{"runId": run_id, "agentId": "worker"}]
+        model.release("go")
+        ears.wait_for("run.completed", runId=run_id)
+        checked(ears, ada, "room")
+    assert [words for role, words in steered(model, -1) if role == "user"] == ["two"]

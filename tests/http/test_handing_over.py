@@ -243,7 +243,7 @@ def test_a_sub_agent_beside_the_end_is_stopped(
     assert {run["id"]: run["status"] for run in runs} == {run_id: "completed", ended["runId"]: "canceled"}
 
 
-@requirement("C-17", "X-06")
+@requirement("C-17")
 def test_a_form_beside_a_hand_over_that_is_refused_stays_open(
     house: Roomful, ada: Caller, model: FakeOpenAI, script: Script
 ) -> None:

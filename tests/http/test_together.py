@@ -60,7 +60,7 @@ class Table:
         self.model = model
         self.ears = ears
         self.runs: dict[str, str] = {}
-        self.grown = dict.fromkeys(AGENTS, 1)
+        self.grown: dict[str, int] = dict.fromkeys(AGENTS, 1)
 
     def begins(self) -> None:
         runs = self.ada.say("room", "@left @right go")["runs"]
