@@ -5,10 +5,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
+import msgspec
 import pytest
 
+from roomful.domain.messages import Message
+from roomful.recall.ui_messages import ui_messages
 from tests.requirements import requirement
 from tests.servers.fake_openai import Answer, Asked, FakeOpenAI, call, hold, status, text
+from tests.servers.inhouse import InHouse
 from tests.servers.roomful import Caller, Event, Listener, Roomful, fold, openai
 
 SEARCH: dict[str, Any] = {
@@ -466,8 +470,12 @@ def test_one_sub_agent_can_be_stopped_alone_and_its_caller_is_told(house: Roomfu
         with ada.listen("room") as listener:
             run_id = ada.say("room", "go")["runs"][0]["runId"]
             listener.wait_for("subagent.text")
-            [child] = [run for run in house.admin.get("/api/runs")["runs"] if "parentCallId" in run]
-            house.admin.post(f"/api/runs/{child['id']}/cancel")
+            child_id = ada.messages("room")[1]["parts"][0]["child"]["runId"]
+            assert ada.get(f"/api/runs/{child_id}")["status"] == "running"
+            stranger = house.person("eve")
+            assert stranger.request("GET", f"/api/runs/{child_id}").status_code == 404
+            assert stranger.request("POST", f"/api/runs/{child_id}/cancel").status_code == 404
+            ada.post(f"/api/runs/{child_id}/cancel")
             listener.wait_for("run.completed", runId=run_id)
             [_, message] = checked(listener, ada, "room")
         assert message["parts"][0]["error"] == "Scout was canceled"
@@ -548,3 +556,69 @@ def test_a_killed_gateway_goes_on_inside_the_sub_agent(tmp_path: Path) -> None:
             [_, message] = checked(listener, ada, "room")
         assert message["parts"][0]["child"]["text"] == "Found."
         assert message["parts"][0]["result"]["text"] == "Found."
+
+
+@requirement("R-06")
+def test_the_number_of_reads_of_a_page_does_not_depend_on_its_delegations(tmp_path: Path) -> None:
+    """One, ten and fifty sub-agents, while they work and afterwards."""
+    counts: dict[str, list[int]] = {"at work": [], "ended": []}
+    for number in (1, 10, 50):
+        asks = [piece for n in range(number) for piece in _asks("scout", n)]
+
+        def script(asked: Asked, asks: list[bytes] = asks) -> Answer:
+            is_first = asked.messages[-1]["role"] == "user"
+            if "You are boss." in asked.messages[0]["content"]:
+                return Answer(asks if is_first else text("ok"))
+            return Answer(call("search", {"query": "x"}) if is_first else [*text("done"), hold("end")])
+
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        with FakeOpenAI(script) as model, InHouse(folder, lease_seconds=3600.0) as house:
+            ada = house.person("ada")
+            limits = {"runsPerRoot": 100, "callsPerRun": 100}
+            tool = delegate("scout", SEARCH)
+            house.agent("boss", openai(model.base_url), tool, instructions="You are boss.", limits=limits)
+            house.space("room", "ada", "boss")
+            with ada.listen("room") as listener:
+                ada.say("room", "go")
+                listener.wait_for("subagent.text", count=number)
+                counts["at work"].append(_reads(house, ada, number))
+                model.release("end", number)
+                listener.wait_for("run.completed")
+                checked(listener, ada, "room")
+                counts["ended"].append(_reads(house, ada, number))
+    assert len(set(counts["at work"])) == 1
+    assert len(set(counts["ended"])) == 1
+
+
+def _reads(house: InHouse, ada: Caller, number: int) -> int:
+    """How many statements two ways to read the page take; all sub-agents are in it."""
+    with house.reads() as asked:
+        page = ada.messages("room")
+        chat = ada.get("/api/chat", params={"threadId": "room"})
+    assert len([part for part in page[1]["parts"] if part["child"]["calls"]]) == number
+    assert len([part for part in chat[1]["parts"] if part["type"] == "data-tool-agent"]) == number
+    return len(asked)
+
+
+@requirement("R-03")
+@requirement("R-04")
+@pytest.mark.parametrize("name", CASES)
+def test_the_ui_messages_are_made_of_the_same_tree(house: Roomful, ada: Caller, name: str) -> None:
+    tools, answers = CASES[name]
+    with FakeOpenAI(Script(**{who: list(given) for who, given in answers.items()})) as model:
+        house.agent("boss", openai(model.base_url), *tools, instructions="You are boss.")
+        house.space("room", "ada", "boss")
+        with ada.listen("room") as listener:
+            ada.say("room", "go")
+            listener.wait_for("run.completed")
+            live = [msgspec.convert(message, Message) for message in checked(listener, ada, "room")]
+        chat = ada.get("/api/chat", params={"threadId": "room"})
+        assert json.loads(msgspec.json.encode(ui_messages(live))) == chat
+        parts = chat[1]["parts"]
+        for at, part in enumerate(parts):
+            if part["type"].startswith("tool-agent-"):
+                below = parts[at + 1]
+                assert below["type"] == "data-tool-agent"
+                results = {one["toolCallId"] for one in below["data"]["toolResults"]}
+                assert {one["toolCallId"] for one in below["data"]["toolCalls"]} == results

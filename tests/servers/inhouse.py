@@ -9,9 +9,10 @@ a start with the same database, between which the clock can be moved too.
 """
 
 import asyncio
+import contextlib
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -93,6 +94,13 @@ class InHouse(Roomful):
         if self._running is not None:
             self._running.look()
 
+    @contextlib.contextmanager
+    def reads(self) -> Iterator[list[str]]:
+        """The statements that the house reads with meanwhile."""
+        assert self._running is not None
+        with self._running.reads() as asked:
+            yield asked
+
     def kill(self) -> None:
         raise AssertionError("a thread cannot be killed: use Roomful, which is a process")
 
@@ -127,6 +135,23 @@ class _Running:
             self._loop.call_soon_threadsafe(self._gateway.house.worker.look)
             with self._looked:
                 assert self._looked.wait_for(lambda least=count: self._looks >= least, PATIENCE), "no look"
+
+    @contextlib.contextmanager
+    def reads(self) -> Iterator[list[str]]:
+        assert self._gateway is not None
+        store: Any = self._gateway.house.store
+        rows = store._reader.rows
+        asked: list[str] = []
+
+        async def counted(sql: str, *given: Any, **more: Any) -> Any:
+            asked.append(sql)
+            return await rows(sql, *given, **more)
+
+        store._reader.rows = counted
+        try:
+            yield asked
+        finally:
+            store._reader.rows = rows
 
     def stop(self) -> None:
         assert self._server is not None

@@ -80,6 +80,9 @@ class FirstAnswers:
             raise Conflict("answered already", outcome={"result": self.given[call_id]})
         self.given[call_id] = result
 
+    async def member_left(self, space_id: str) -> None:
+        assert space_id
+
     async def space_removed(self, space_id: str, runs: Any) -> None:
         assert all(run.trigger.space_id == space_id for run in runs)
 

@@ -22,6 +22,7 @@ from roomful.runs.answers import Answers
 from roomful.runs.bounds import Bounds
 from roomful.runs.calls import Calls
 from roomful.runs.delegating import Children, Delegating
+from roomful.runs.hopeless import Hopeless
 from roomful.runs.intake import Intake
 from roomful.runs.loop import RunLoop
 from roomful.runs.plans import Plans
@@ -120,7 +121,7 @@ class Gateway:
         )
         worker.use(loop.drive)
         settling = Settling(
-            store=store, worker=worker, announcer=announcer, starting=starting, results=results
+            store=store, worker=worker, announcer=announcer, starting=starting, results=results, clock=clock
         )
         children = Children(store=store, settling=settling, worker=worker, clock=clock)
         answers = Answers(
@@ -128,6 +129,7 @@ class Gateway:
         )
         worker.after_each(children.ended)
         worker.after_each(waking.hand_on_from)
+        worker.after_each(Hopeless(store=store, settling=settling).look)
         worker.each_tick(children.settle_left)
         worker.each_tick(waking.hand_on)
         worker.each_tick(answers.expire_overdue)

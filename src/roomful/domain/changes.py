@@ -9,7 +9,7 @@ from roomful.domain.goals import Goal
 from roomful.domain.grants import Grant
 from roomful.domain.invites import Invite
 from roomful.domain.memories import Memory
-from roomful.domain.messages import Message
+from roomful.domain.messages import Message, Part
 from roomful.domain.plans import Plan
 from roomful.domain.runs import Call, Handed, Lease, Run, Step
 from roomful.domain.shape import Frozen
@@ -94,10 +94,18 @@ class AddMessage(Frozen):
 
 
 class SaveMessage(Frozen):
-    """The whole message as it stands now. Its `seq` never changes, and a part that a person has answered
-    (`answered_by` is set in the stored one) is not overwritten by one that does not know of the answer."""
+    """The whole message as it stands now. Its `seq` never changes, and a part that was answered
+    (`answered_at` is set in the stored one) is not overwritten by one that does not know of the answer."""
 
     message: Message
+
+
+class SaveParts(Frozen):
+    """These parts of a message and no others. Nothing happens when the message is gone."""
+
+    space_id: str
+    message_id: str
+    parts: tuple[Part, ...]
 
 
 class AddRun(Frozen):
@@ -323,6 +331,7 @@ Change: TypeAlias = (
     | MarkRead
     | AddMessage
     | SaveMessage
+    | SaveParts
     | AddRun
     | SaveRun
     | ClaimRun

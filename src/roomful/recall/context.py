@@ -50,6 +50,8 @@ class Told(msgspec.Struct, frozen=True):
 
 
 async def describe(store: Store, history: History, agent: AgentSpec, run: Run, scene: Scene) -> Told:
+    if run.called_as is not UNSET and run.called_as.is_inline and not run.called_as.include_context:
+        return Told(system=_who(agent), notes="")
     memories = await store.memories_of(run.agent_id)
     goals = await store.goals_of(run.agent_id)
     plans = await store.plans_of(run.agent_id)
@@ -68,15 +70,27 @@ async def describe(store: Store, history: History, agent: AgentSpec, run: Run, s
 
 
 async def _facts(store: Store, history: History, agent: AgentSpec, run: Run, scene: Scene) -> list[str]:
-    blocks = [agent.instructions.strip()] if agent.instructions.strip() else []
-    blocks.append(f"You are {agent.name} (entity id {agent.id}).")
-    blocks.append(_places(scene, run))
-    blocks.append(_beginning(run, scene))
-    if run.trigger.space_id is not UNSET:
-        lines = await _recently(store, history, run, run.trigger.space_id, scene)
+    blocks = [_who(agent), _places(scene, run), _beginning(run, scene)]
+    if (space_id := _told_of(run, scene)) is not None:
+        lines = await _recently(store, history, run, space_id, scene)
         if lines:
-            blocks.append(f"Recent messages in {run.trigger.space_id}, oldest first:\n" + "\n".join(lines))
+            blocks.append(f"Recent messages in {space_id}, oldest first:\n" + "\n".join(lines))
     return blocks
+
+
+def _who(agent: AgentSpec) -> str:
+    instructions = agent.instructions.strip()
+    who = f"You are {agent.name} (entity id {agent.id})."
+    return f"{instructions}\n\n{who}" if instructions else who
+
+
+def _told_of(run: Run, scene: Scene) -> str | None:
+    """The space whose messages the run is told: where it was triggered; of a called run that shares its
+    caller's context, where that was, if it is a member there itself."""
+    if run.trigger.space_id is not UNSET:
+        return run.trigger.space_id
+    shares = run.called_as is not UNSET and run.called_as.include_context
+    return run.asks_in if shares and run.asks_in is not UNSET and run.asks_in in scene.members else None
 
 
 def _began_in(run: Run) -> str | Unset:

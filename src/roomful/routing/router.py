@@ -10,7 +10,7 @@ import msgspec
 from roomful.domain.agents import AgentSpec
 from roomful.domain.changes import Change, SaveCalls
 from roomful.domain.deltas import CallOpened, CallPiece, ModelDelta, ReasoningPiece, TextPiece, UsageReport
-from roomful.domain.events import Announcement, SpaceEvent, TextDelta, TextEnded, TextStarted
+from roomful.domain.events import Announcement, SpaceEvent
 from roomful.domain.grants import Granted
 from roomful.domain.messages import TextPart, ToolCallPart
 from roomful.domain.ports import Ids
@@ -22,6 +22,7 @@ from roomful.domain.usage import Usage
 from roomful.routing.assembly import Assembly
 from roomful.routing.redact import approval_card, ready_event, settled_event, text_end, whole_event
 from roomful.routing.route import RouteFinder
+from roomful.routing.speech import Speech, Spoken
 from roomful.spaces.mentions import addressed
 from roomful.spaces.voice import Voice
 
@@ -37,15 +38,6 @@ class Surroundings(msgspec.Struct, frozen=True):
     has_member: Callable[[str, str], bool]
     granted: Granted
     """What people agreed to once and for all."""
-
-
-class Spoken(msgspec.Struct, frozen=True):
-    """Plain words of the model that a space heard."""
-
-    space_id: str
-    message_id: str
-    text: str
-    mentions: list[str]
 
 
 class StepSaid(msgspec.Struct):
@@ -77,8 +69,7 @@ class StepRouter:
         self._stored: dict[int, Call] = {}
         self._thought: list[str] = []
         self._usage = Usage()
-        self._speech: _Speech | None = None
-        self._spoken: list[Spoken] = []
+        self._speech = Speech(voice, around.members, around.member_of)
 
     def feed(self, deltas: Sequence[ModelDelta]) -> None:
         for delta in deltas:
@@ -91,7 +82,7 @@ class StepRouter:
                     self._open(delta)
                 case ReasoningPiece():
                     if self._agent.show_reasoning:
-                        self._speak(clean_text(delta.text), reasoning=True)
+                        self._speech.say(clean_text(delta.text), reasoning=True)
                 case UsageReport():
                     self._usage = delta.usage
                 case _:
@@ -99,7 +90,7 @@ class StepRouter:
 
     def finish(self) -> StepSaid:
         """The answer is over. Calls that never became whole have failed, and the model will be told."""
-        self._hush()
+        self._speech.end()
         for index, assembly in self._by_index.items():
             if index not in self._stored:
                 assembly.finish()
@@ -108,7 +99,9 @@ class StepRouter:
                 self._store(index, assembly)
         self._voice.drop_unfinished()
         calls = [self._stored[index] for index in self._by_index]
-        return StepSaid(text="".join(self._thought), usage=self._usage, calls=calls, spoken=self._spoken)
+        return StepSaid(
+            text="".join(self._thought), usage=self._usage, calls=calls, spoken=self._speech.spoken
+        )
 
     @property
     def has_whole_calls(self) -> bool:
@@ -120,7 +113,7 @@ class StepRouter:
         return self.finish()
 
     def _open(self, opened: CallOpened) -> None:
-        self._hush()
+        self._speech.end()
         spec = self._tools.get(opened.name)
         finder = None
         if spec is not None:
@@ -233,56 +226,7 @@ class StepRouter:
         self._thought.append(text)
         self._voice.wrote(text)
         if self._agent.speaks != "tools":
-            self._speak(text, reasoning=False)
-
-    def _speak(self, text: str, *, reasoning: bool) -> None:
-        space_id = self._voice.run.active_space_id
-        if space_id is UNSET or space_id not in self._around.member_of:
-            return
-        if self._speech is None or self._speech.reasoning is not reasoning:
-            self._hush()
-            part_id = self._voice.start(space_id, TextStarted, reasoning=reasoning or UNSET)
-            self._speech = _Speech(space_id=space_id, part_id=part_id, reasoning=reasoning)
-        speech = self._speech
-        speech.pieces.append(text)
-        self._voice.say(space_id, TextDelta(part_id=speech.part_id, delta=text, offset=speech.length))
-        speech.length += len(text)
-
-    def _hush(self) -> None:
-        speech, self._speech = self._speech, None
-        if speech is None:
-            return
-        voice, space_id = self._voice, speech.space_id
-        ended = TextEnded(
-            space_id=space_id,
-            message_id=voice.message_id(space_id),
-            part_id=speech.part_id,
-            run_id=voice.run.id,
-        )
-        heard = [voice.about(space_id, ended)]
-        voice.fold(heard)
-        closing: list[Change] = []
-        if not speech.reasoning:
-            spoken = self._heard(speech, ended.message_id)
-            if spoken.mentions:
-                closing, closed = voice.close(space_id, spoken.mentions)
-                heard += closed
-        voice.keep([*closing, *voice.saved(space_id)], heard)
-
-    def _heard(self, speech: "_Speech", message_id: str) -> Spoken:
-        text = "".join(speech.pieces)
-        mentions = addressed(text, None, self._around.members(speech.space_id), self._agent.id)
-        spoken = Spoken(speech.space_id, message_id, text, mentions)
-        self._spoken.append(spoken)
-        return spoken
-
-
-class _Speech(msgspec.Struct):
-    space_id: str
-    part_id: str
-    reasoning: bool
-    length: int = 0
-    pieces: list[str] = []
+            self._speech.say(text, reasoning=False)
 
 
 def _calls_begun(spares: Sequence[ToolCallPart | TextPart]) -> dict[str | None, list[str]]:

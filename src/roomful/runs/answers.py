@@ -17,7 +17,7 @@ from roomful.domain.tools import Approvers, Client, ToolSpec
 from roomful.runs.agents import Agents
 from roomful.runs.decisions import apply_decision, grants_from, read_decision
 from roomful.runs.delegating import Children
-from roomful.runs.replies import without_reply
+from roomful.runs.replies import nobody_can, without_reply
 from roomful.runs.settling import Settling, settled_already
 from roomful.tools import check_result
 
@@ -116,6 +116,18 @@ class Answers:
                     )
                     with contextlib.suppress(Conflict):
                         await self._settling.settle(run, call)
+
+    async def member_left(self, space_id: str) -> None:
+        """Runs that wait there for a reply which now nobody can give go on without."""
+        members = await self._store.members(space_id)
+        for call in await self._store.replies_awaited(space_id):
+            run = await self._store.run(call.run_id)
+            if run is None or call.awaited is UNSET:
+                continue
+            why = nobody_can(call.awaited, members, run.agent_id)
+            if why is not None:
+                with contextlib.suppress(Conflict):
+                    await self._settling.settle(run, without_reply(call, reason=why))
 
     async def expire_overdue(self) -> None:
         """Settles what nobody answered in time."""

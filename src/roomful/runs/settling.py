@@ -6,12 +6,12 @@ from typing import Any
 
 import msgspec
 
-from roomful.domain.changes import Change, ExpectCall, SaveCalls, SaveMessage, Unblock
+from roomful.domain.changes import Change, ExpectCall, SaveCalls, SaveParts, Unblock
 from roomful.domain.errors import Conflict
 from roomful.domain.events import Announcement, MessageChanged, SpaceEvent
 from roomful.domain.messages import Message, Part, ToolCallPart
-from roomful.domain.ports import Store
-from roomful.domain.runs import SETTLED, Call, Run, Trigger
+from roomful.domain.ports import Clock, Store
+from roomful.domain.runs import SETTLED, Call, Place, Run, Trigger
 from roomful.domain.shape import UNSET, Json, Unset
 from roomful.domain.tools import Visibility
 from roomful.domain.trails import Child
@@ -33,7 +33,9 @@ class Settling:
         announcer: Announcer,
         starting: Starting,
         results: Results,
+        clock: Clock,
     ) -> None:
+        self._clock = clock
         self._store = store
         self._worker = worker
         self._results = results
@@ -49,6 +51,8 @@ class Settling:
     ) -> None:
         """Stores the call as it is now, if it still waited until now. Raises Conflict if it did not. `child`
         is what happened inside, if it was a delegation."""
+        if call.status in SETTLED and call.answered_at is UNSET:
+            call.answered_at = self._clock.iso()
         kept = self._results.shrink(run.agent_id, call)
         messages = await self._messages(run, call)
         for message in messages:
@@ -57,7 +61,7 @@ class Settling:
         inside = trail.call(call, child) if trail is not None and call.status in SETTLED else []
         woken = await self._follow_up(run, call) if _came_late(call) else None
         changes: list[Change] = [ExpectCall(call.id), SaveCalls((call,)), *kept, *more]
-        changes += [SaveMessage(message) for message in messages]
+        changes += [_saved(place, messages) for place in call.places]
         if woken is not None:
             changes.append(woken.change)
         changes.append(Unblock(run.id))
@@ -104,9 +108,11 @@ class Settling:
         for place in call.places:
             if (message := by_id.get(place.message_id)) is None:
                 continue
+            alone = [part for part in message.parts if part.id == place.part_id]
+            if not any(isinstance(part, ToolCallPart) for part in alone):
+                continue
             if call.status in SETTLED:
                 hear(place.space_id, settled_event(call, place))
-            alone = [part for part in message.parts if part.id == place.part_id]
             changed = msgspec.structs.replace(message, parts=alone)
             hear(place.space_id, MessageChanged(space_id=place.space_id, message=changed, stream_id=call.id))
         if (voice := self._worker.voice(run.id)) is not None:
@@ -152,6 +158,11 @@ def outcome_of(call: Call) -> dict[str, Json]:
     if call.answered_by is not UNSET:
         outcome |= {"answeredBy": call.answered_by, "answeredAt": call.answered_at}
     return outcome
+
+
+def _saved(place: Place, messages: Sequence[Message]) -> SaveParts:
+    found = [part for message in messages for part in message.parts if part.id == place.part_id]
+    return SaveParts(place.space_id, place.message_id, tuple(found))
 
 
 def _settled(part: Part, call: Call, child: Child | Unset) -> Part:

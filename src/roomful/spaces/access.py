@@ -10,6 +10,7 @@ from roomful.domain.ports import Store
 from roomful.domain.runs import Run
 from roomful.domain.spaces import Role, Space
 from roomful.spaces.blobs import may_have
+from roomful.spaces.trails import spaces_showing
 
 Action = Literal["read", "write", "own"]
 
@@ -75,7 +76,8 @@ class Access:
         if run is not None:
             if await self.owns_run(principal, run):
                 return run, None
-            through = [space for space in run.shown_in if await self.may_read(principal, space)]
+            seen_in = await spaces_showing(self._store, run)
+            through = [space for space in seen_in if await self.may_read(principal, space)]
             if through:
                 return run, through
         raise NotFound(f"there is no run {run_id!r} that you may see")
@@ -84,7 +86,7 @@ class Access:
         """Whoever may write where a run shows itself may stop it."""
         if await self.owns_run(principal, run):
             return
-        for space_id in run.shown_in:
+        for space_id in await spaces_showing(self._store, run):
             if await self._store.role(space_id, principal.entity_id) in ("owner", "member"):
                 return
         raise Forbidden("to stop this run you need to be a writing member of a space where it shows itself")

@@ -178,10 +178,20 @@ def with_trails(message: Message, found: Mapping[str, Child]) -> Message:
     return msgspec.structs.replace(message, parts=parts)
 
 
+async def spaces_showing(store: Store, run: Run) -> list[str]:
+    """Where a run shows itself, or is shown inside the part of the call that it answers."""
+    above = [target.place.space_id for target in await _targets(store, run)]
+    return list(dict.fromkeys([*run.shown_in, *above]))
+
+
 async def find_trail(store: Store, run: Run) -> Trail | None:
     """For a run that another one called: the parts above it that may show it."""
     if run.parent_call_id is UNSET:
         return None
+    return Trail(run, await _targets(store, run), await store.steps(run.id))
+
+
+async def _targets(store: Store, run: Run) -> list[Target]:
     targets: list[Target] = []
     path: tuple[str, ...] = ()
     call_id: str | Unset = run.parent_call_id
@@ -196,7 +206,7 @@ async def find_trail(store: Store, run: Run) -> Trail | None:
         if caller is None or call.seen_inside is not Visibility.FULL:
             break
         path, call_id = (call.id, *path), caller.parent_call_id
-    return Trail(run, targets, await store.steps(run.id))
+    return targets
 
 
 class HasParts(Protocol):

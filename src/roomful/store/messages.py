@@ -1,6 +1,6 @@
 """Messages: written once with their place in the space, read by pages of ready JSON."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from operator import attrgetter
 from typing import TypeVar
 
@@ -31,6 +31,7 @@ TRIES = 20
 
 T = TypeVar("T")
 _decode = msgspec.json.Decoder(Message).decode
+_decode_part: Callable[[bytes], Part] = msgspec.json.Decoder(Part).decode
 _seq = attrgetter("seq")
 _ESCAPES = str.maketrans({"%": r"\%", "_": r"\_", "\\": r"\\"})
 
@@ -92,6 +93,22 @@ def save_message(message: Message) -> Write:
         [(seq, stored)] = rows
         merged = _with_answers(_decode(f"{head}{seq}{tail}"), _decode(stored))
         db.count(_SAVE, (*_facts(merged), *_around_seq(merged), *place))
+
+    return write
+
+
+def save_parts(space_id: str, message_id: str, parts: Sequence[Part]) -> Write:
+    """Read and written in one transaction: others may settle other parts at the same time."""
+    encoded = [encode_json(part) for part in parts]
+
+    def write(db: Database) -> None:
+        rows = db.rows(_FIND, (message_id, space_id))
+        if not rows:
+            return
+        message = _decode(rows[0][1])
+        fresh = {part.id: part for part in map(_decode_part, encoded)}
+        message.parts = [fresh.get(part.id, part) for part in message.parts]
+        db.count(_SAVE, (*_facts(message), *_around_seq(message), message_id, space_id))
 
     return write
 
@@ -198,7 +215,7 @@ def _answered(message: Message) -> dict[str, Part]:
     return {
         part.id: part
         for part in message.parts
-        if isinstance(part, ToolCallPart) and part.answered_by is not UNSET
+        if isinstance(part, ToolCallPart) and part.answered_at is not UNSET
     }
 
 

@@ -42,6 +42,7 @@ from roomful.domain.changes import (
     RevokeTokens,
     SaveCalls,
     SaveMessage,
+    SaveParts,
     SaveRun,
     SaveSpace,
     SaveStep,
@@ -76,6 +77,8 @@ def plan(change: Change, clock: Clock) -> Write:
             return messages.add_message(change.message)
         case SaveMessage():
             return messages.save_message(change.message)
+        case SaveParts():
+            return messages.save_parts(change.space_id, change.message_id, change.parts)
         case Guard():
             return runs.guard(change.lease)
         case AddRun():

@@ -82,6 +82,8 @@ async def remove_agent(ask: Ask[None, NoQuery, Agent]) -> ASGIApp:
             tell_left(ask.desk, each.space.id, member)
 
     await house.store.commit([*changes, RemoveAgent(agent.id)], then)
+    for each in spaces:
+        await house.answers.member_left(each.space.id)
     return no_content()
 
 

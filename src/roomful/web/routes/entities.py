@@ -100,6 +100,7 @@ async def erase_entity(ask: Ask[None, NoQuery, None]) -> ASGIApp:
     await store.commit(changes, then)
     for space_id, message_ids in texts:
         await _tell_erased(desk, space_id, message_ids)
+        await ask.house.answers.member_left(space_id)
     return no_content()
 
 

@@ -58,6 +58,7 @@ async def remove_member(ask: Ask[None, NoQuery, Space]) -> ASGIApp:
         await house.store.commit(
             [RemoveMember(space_id, entity_id)], lambda _: tell_left(ask.desk, space_id, known[entity_id])
         )
+    await house.answers.member_left(space_id)
     return no_content()
 
 
