@@ -19,6 +19,12 @@ LOOK: dict[str, Any] = {
     "executionType": "basic",
     "execution": {"mode": "static", "output": {"found": True}},
 }
+CARD: dict[str, Any] = {
+    **FORM,
+    "name": "card",
+    "execution": {"mode": "no-execution", "wait": False},
+    "inputSchema": {"type": "object", "properties": {"text": {"type": "string"}}},
+}
 HOW = {"queue": "queued", "steer": "steered"}
 WORDS = ("one", "two", "three", "four")
 
@@ -437,15 +443,20 @@ def test_whatever_the_moment_nothing_that_is_said_is_dropped(
 
 
 @requirement("X-03")
+@pytest.mark.parametrize("card", [None, {"text": "for all"}, {"targetEntityId": "bob", "text": "for one"}])
 @pytest.mark.parametrize("busy", ["queue", "steer"])
 def test_another_agents_message_reaches_a_busy_agent_the_same_way(
-    house: Roomful, model: FakeOpenAI, book: Book, busy: str
+    house: Roomful, model: FakeOpenAI, book: Book, busy: str, card: dict[str, str] | None
 ) -> None:
-    ada = arrange(house, model, busy)
-    house.agent("asker", openai(model.base_url))
-    house.space("both", "ada", "worker", "asker")
+    """Also when the message is not final yet, because it has a card that can be answered, or one for Bob."""
+    ada, _ = arrange(house, model, busy), house.person("bob")
+    house.agent("asker", openai(model.base_url), CARD)
+    house.space("both", "ada", "bob", "worker", "asker")
     request = ("sendSpaceMessage", {"spaceId": "both", "text": "@worker two", "mention": "worker"})
-    book.answers = {"@worker one": [held("one")], "@asker ask": [calling(request)]}
+    book.answers = {
+        "@worker one": [held("one")],
+        "@asker ask": [calling(*([("card", card)] if card else []), request)],
+    }
     with ada.listen("both") as ears:
         first = begin(ada, "@worker one", "both")
         ears.wait_for("text-start", runId=first)
@@ -457,10 +468,12 @@ def test_another_agents_message_reaches_a_busy_agent_the_same_way(
         assert (note["runId"] == first) is (busy == "steer")
         model.release("one")
         ears.wait(all_ended(first, note["runId"]))
-        checked(ears, ada, "both")
+        [message] = [one for one in checked(ears, ada, "both") if one["entityId"] == "asker"]
+        assert message["woke"] == [note]
+        assert ("for one" in json.dumps([event.data for event in ears.events])) is False
     assert "@worker two" in told(model)
-    result = [m["content"] for asked in model.requests for m in asked.messages if m["role"] == "tool"]
-    assert json.loads(result[0])["started"] == [note]
+    results = [m["content"] for asked in model.requests for m in asked.messages if m["role"] == "tool"]
+    assert json.loads(results[-1])["started"] == [note]
 
 
 @requirement("X-03")
