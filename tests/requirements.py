@@ -420,7 +420,6 @@ REQUIREMENTS = (
 UNMET: frozenset[str] = frozenset(
     {
         "C-06",
-        "C-17",
         "D-17",
         "D-18",
         "B-10",

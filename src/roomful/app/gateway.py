@@ -116,6 +116,7 @@ class Gateway:
             posting=posting,
             starting=starting,
             bounds=bounds,
+            stop=worker.cancel,
             ids=ids,
         )
         worker.use(loop.drive)
@@ -127,6 +128,7 @@ class Gateway:
             store=store, agents=agents, settling=settling, children=children, clock=clock, ids=ids
         )
         worker.after_each(children.ended)
+        worker.after_each(waking.hand_on_from)
         worker.after_each(Hopeless(store=store, settling=settling).look)
         worker.each_tick(children.settle_left)
         worker.each_tick(waking.hand_on)

@@ -172,7 +172,9 @@ class Hand(Frozen):
     handed: Handed
 
 
-class SaveHanded(Frozen):
+class TakeHanded(Frozen):
+    """Messages that a run was given now have the step they say. Conflict when one had a step already."""
+
     handed: tuple[Handed, ...]
 
 
@@ -348,7 +350,7 @@ Change: TypeAlias = (
     | ExpectCall
     | ExpectRoom
     | Hand
-    | SaveHanded
+    | TakeHanded
     | ExpectNoneHanded
     | AddBlob
     | ShowBlob

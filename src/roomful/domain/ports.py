@@ -167,8 +167,8 @@ class Store(Protocol):
         """The messages that a run was given while it was at work, in the order of their coming."""
         ...
 
-    async def handed_to_ended(self) -> list[Handed]:
-        """Messages given to runs that ended before they had them."""
+    async def handed_to_idle(self) -> list[Handed]:
+        """Messages given to runs that ended, or began to wait, before they had them."""
         ...
 
     async def grants_in(self, space_id: str) -> list[Grant]: ...

@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping
 
 from roomful.domain.outcomes import Done, Failed, Outcome
 from roomful.domain.ports import CallContext, Store
+from roomful.domain.runs import WAITING, Run
 from roomful.domain.shape import UNSET, Json, clean_text
 from roomful.domain.tools import Builtin, ToolSpec
 from roomful.recall.context import in_words
@@ -13,7 +14,10 @@ from roomful.spaces.blobs import may_have
 from roomful.spaces.history import History
 
 Operation = Callable[[CallContext], Awaitable[Outcome]]
-READ_LIMIT = 100
+READ_LIMIT = 200
+"""Messages or runs in one answer; the schemas say so too."""
+FARTHEST = 2**31
+"""How many messages can be skipped."""
 READ_CHARACTERS = 8000
 """Of each tool call's input and output, when an agent reads a space."""
 PIECE_LIMIT = 10_000
@@ -55,27 +59,24 @@ class BuiltinExecutor:
 
     async def _enter(self, context: CallContext) -> Outcome:
         space_id = str(context.args.get("spaceId", ""))
-        return await self._messages(context, space_id, limit=context.args.get("limit", 10), offset=0)
+        return await self._messages(context, space_id, limit=context.args.get("limit") or 10, offset=0)
 
     async def _read(self, context: CallContext) -> Outcome:
         space_id = context.args.get("spaceId") or context.call.active_space_id
         if not space_id:
             return Failed("you are in no space: give spaceId")
-        args = context.args
-        return await self._messages(
-            context, space_id, limit=args.get("limit", 20), offset=args.get("offset", 0)
-        )
+        limit, offset = context.args.get("limit") or 20, context.args.get("offset") or 0
+        return await self._messages(context, space_id, limit=limit, offset=offset)
 
     async def _messages(self, context: CallContext, space_id: str, *, limit: Json, offset: Json) -> Outcome:
         if await self._store.role(space_id, context.agent_id) is None:
             return Failed(f"there is no space {space_id!r} that you are in")
-        count = max(1, min(int(limit or 20), READ_LIMIT))
-        skipped = max(0, min(int(offset or 0), 10_000))
-        messages = await self._history.recent(space_id, context.agent_id, min(count + skipped, 200))
-        chosen = messages[: len(messages) - skipped][-count:] if skipped else messages[-count:]
+        messages = await self._history.recent(
+            space_id, context.agent_id, min(int(limit), READ_LIMIT), skipped=min(int(offset), FARTHEST)
+        )
         told = [
             {"id": m.id, "from": m.entity_id, "at": m.created_at, "text": in_words(m, READ_CHARACTERS)}
-            for m in chosen
+            for m in messages
         ]
         return Done({"spaceId": space_id, "messages": told})
 
@@ -84,7 +85,7 @@ class BuiltinExecutor:
         runs = await self._store.runs(
             agent_id=context.agent_id,
             statuses=[wanted] if wanted else [],
-            limit=max(1, min(int(context.args.get("limit") or 20), READ_LIMIT)),
+            limit=min(int(context.args.get("limit") or 20), READ_LIMIT),
         )
         told = [
             {
@@ -94,6 +95,7 @@ class BuiltinExecutor:
                 "spaceId": run.trigger.space_id if run.trigger.space_id is not UNSET else None,
                 "createdAt": run.created_at,
                 "isThisRun": run.id == context.run.id,
+                **_waiting_for(run),
             }
             for run in runs
         ]
@@ -113,3 +115,13 @@ class BuiltinExecutor:
         piece = {"blobId": blob_id, "text": clean_text(text[start : start + limit]), "offset": start}
         more = {"nextOffset": start + limit} if start + limit < len(text) else {}
         return Done({**piece, "length": len(text), **more})
+
+
+def _waiting_for(run: Run) -> dict[str, Json]:
+    if run.status not in WAITING:
+        return {}
+    return {
+        "waitsFor": [
+            {"toolName": call.tool_name, "for": call.waits_for or None} for call in run.pending_tool_calls
+        ]
+    }

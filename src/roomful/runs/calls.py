@@ -88,8 +88,10 @@ class Calls:
         done: list[tuple[Call, Outcome]] = []
         for call in todo:
             outcome = await self._one(work.voice, call, work.agent.tools[call.tool_name])
-            if isinstance(outcome, Ends):
+            if isinstance(outcome, Ends) and work.ending is None:
                 work.ending = Ending(call, outcome)
+            elif isinstance(outcome, Ends):
+                done.append((call, Failed("another call ended the run before this one")))
             elif not await self._leads_on(work, call, outcome):
                 done.append((call, outcome))
             else:

@@ -2,7 +2,8 @@
 
 import msgspec
 
-from roomful.domain.changes import SaveHanded
+from roomful.domain.changes import TakeHanded
+from roomful.domain.errors import Conflict
 from roomful.domain.ports import Store
 from roomful.domain.runs import Handed
 from roomful.domain.shape import UNSET
@@ -17,10 +18,15 @@ class Handing:
 
     async def take(self, voice: Voice, past: Past) -> None:
         """Before a step: what came since the last one, and after a pause also what came before it."""
-        handed = [one for one in await self._store.handed(voice.run.id) if one.step != MOVED]
-        fresh = [msgspec.structs.replace(one, step=past.next_step) for one in handed if one.step is UNSET]
-        if fresh:
-            await voice.kept([SaveHanded(tuple(fresh))])
+        while True:
+            handed = [one for one in await self._store.handed(voice.run.id) if one.step != MOVED]
+            fresh = [msgspec.structs.replace(one, step=past.next_step) for one in handed if one.step is UNSET]
+            try:
+                if fresh:
+                    await voice.try_kept([TakeHanded(tuple(fresh))], lambda: (), lambda _: None)
+            except Conflict:
+                continue
+            break
         known = {one.message_id: one for one in [*handed, *fresh]}
         past.handed = {}
         for one in known.values():

@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import aclosing
 
 import msgspec
@@ -53,12 +53,14 @@ class RunLoop:
         posting: Posting,
         starting: Starting,
         bounds: Bounds,
+        stop: Callable[[str], Awaitable[Run]],
         ids: Ids,
     ) -> None:
         self._store = store
         self._posting = posting
         self._starting = starting
         self._bounds = bounds
+        self._stop = stop
         self._handing = Handing(store)
         self._agents = agents
         self._models = models
@@ -152,8 +154,12 @@ class RunLoop:
         await voice.settled()
         call = msgspec.structs.replace(ending.call)
         apply_outcome(call, ending.outcome)
-        left = [msgspec.structs.replace(one, status="canceled") for one in done.calls if blocks(one)]
-        changes: list[Change] = [SaveCalls((call, *left))]
+        left = [one for one in done.calls if blocks(one)]
+        shown = [part for one in left for part in voice.parts(one.places)]
+        for part in shown:
+            part.status = "canceled"
+        canceled = (msgspec.structs.replace(one, status="canceled") for one in left)
+        changes: list[Change] = [SaveCalls((call, *canceled))]
         try:
             new = await self._handed_over(voice.run, agent, ending.outcome)
             if new is not None:
@@ -161,10 +167,14 @@ class RunLoop:
             status = ending.outcome.status
             await voice.finish(status, changes, then=lambda _: self._starting.began(*([new] if new else [])))
         except (OverBound, NotFound) as error:
+            for part in shown:
+                part.status = "waiting"
             await self._calls.settle(voice, [(ending.call, Failed(error.detail))], agent.tools)
             if isinstance(error, OverBound):
                 await self._show_bound(voice, error)
             return False
+        for child in await self._store.children([one.id for one in left]):
+            await self._stop(child.id)
         return True
 
     async def _handed_over(self, run: Run, agent: Equipped, ends: Ends) -> NewRun | None:

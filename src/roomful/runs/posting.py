@@ -10,7 +10,7 @@ from roomful.domain.agents import Limits
 from roomful.domain.changes import Change, SaveMessage
 from roomful.domain.errors import Conflict, OverBound
 from roomful.domain.events import Announcement, MessageChanged
-from roomful.domain.messages import Message
+from roomful.domain.messages import Message, TextPart
 from roomful.domain.ports import Store
 from roomful.domain.runs import Awaited, Call, Run, Trigger
 from roomful.domain.shape import Json
@@ -70,7 +70,8 @@ class Posting:
         """`settle` is given what came of the text and answers with the changes that go with it."""
         refused: dict[str, OverBound] = {}
         while True:
-            led = await self._lead(voice.run, text, limits, refused)
+            await voice.settled()
+            led = await self._lead(voice, text, limits, refused)
             changes = [*led.changes, *first, *settle(led)]
             try:
                 await voice.try_kept(changes, lambda led=led: self._news(led), self._then(led))
@@ -83,7 +84,8 @@ class Posting:
         for bound in {bound.bound: bound for bound in refused.values()}.values():
             await show_bound(voice, self._bounds, bound, text.space_id)
 
-    async def _lead(self, run: Run, text: Text, limits: Limits, refused: dict[str, OverBound]) -> Led:
+    async def _lead(self, voice: Voice, text: Text, limits: Limits, refused: dict[str, OverBound]) -> Led:
+        run = voice.run
         said = Said(text.space_id, text.message_id, run.agent_id, "agent", text.words, run.id)
         replies = await self._replies.to(said)
         woken: list[Woken] = []
@@ -105,16 +107,21 @@ class Posting:
                 one = await self._waking.wake(agent, trigger, by=run)
                 woken.append(one)
                 changes += [*(room if one.new is not None else ()), one.change]
-        message = await self._noted(text, woken)
+        message = await self._noted(voice, text, woken)
         if message is not None:
             changes.append(SaveMessage(message))
         result = self._result(text, woken, replies, refused)
         awaited = await self._awaited(run, text, result)
         return Led(woken, replies, changes, message, result, awaited)
 
-    async def _noted(self, text: Text, woken: Sequence[Woken]) -> Message | None:
+    async def _noted(self, voice: Voice, text: Text, woken: Sequence[Woken]) -> Message | None:
+        """The text's message, which is stored: as the run still holds it, or final."""
         notes = [one.note for one in woken if one.note is not None]
-        message = await self._store.message(text.space_id, text.message_id) if notes else None
+        if not notes:
+            return None
+        if (own := voice.note_woken(text.message_id, notes)) is not None:
+            return own
+        message = await self._store.message(text.space_id, text.message_id)
         if message is not None:
             message.woke = notes
         return message
@@ -163,7 +170,9 @@ class Posting:
     def _news(self, led: Led) -> list[Announcement]:
         if led.message is None:
             return []
-        event = MessageChanged(space_id=led.message.space_id, message=led.message)
+        words = [part for part in led.message.parts if isinstance(part, TextPart)]
+        message = msgspec.structs.replace(led.message, parts=words)
+        event = MessageChanged(space_id=message.space_id, message=message)
         return [Announcement(event=event, space_id=led.message.space_id, run_id=led.message.run_id or None)]
 
     def _then(self, led: Led) -> Callable[[list[Any]], None]:

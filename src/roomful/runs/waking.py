@@ -2,15 +2,16 @@
 never dropped: what a run was handed and did not get to starts another one."""
 
 import contextlib
+from collections.abc import Sequence
 
 import msgspec
 
 from roomful.domain.agents import Agent
-from roomful.domain.changes import Change, Hand, SaveHanded
+from roomful.domain.changes import Change, Hand, TakeHanded
 from roomful.domain.errors import Conflict
 from roomful.domain.messages import Woke
 from roomful.domain.ports import Clock, Store
-from roomful.domain.runs import Handed, Run, Trigger
+from roomful.domain.runs import WAITING, Handed, Run, Trigger
 from roomful.domain.shape import UNSET
 from roomful.runs.starting import NewRun, Starting
 
@@ -49,12 +50,21 @@ class Waking:
         """They are stored."""
         self._starting.began(*(one.new for one in woken if one.new is not None))
 
+    async def hand_on_from(self, run: Run) -> None:
+        """The run ended, or waits: what it was handed and did not get to starts another one."""
+        if run.ended or run.status in WAITING:
+            left = [one for one in await self._store.handed(run.id) if one.step is UNSET]
+            await self._hand_on(left)
+
     async def hand_on(self) -> None:
-        """Messages that a run was handed and did not get to before it ended start another one."""
-        for handed in await self._store.handed_to_ended():
+        """The same for all runs, if the gateway stopped in between."""
+        await self._hand_on(await self._store.handed_to_idle())
+
+    async def _hand_on(self, left: Sequence[Handed]) -> None:
+        for handed in left:
             agent_id = await self._agent_of(handed.run_id)
             agent = await self._store.agent(agent_id) if agent_id else None
-            moved = SaveHanded((msgspec.structs.replace(handed, step=MOVED),))
+            moved = TakeHanded((msgspec.structs.replace(handed, step=MOVED),))
             if agent is None:
                 await self._store.commit([moved])
                 continue

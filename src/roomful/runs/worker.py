@@ -3,7 +3,8 @@
 import asyncio
 import contextlib
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -27,6 +28,7 @@ from roomful.spaces.trails import find_trail, show_trees
 from roomful.spaces.voice import Voice
 
 log = logging.getLogger("roomful.runs")
+T = TypeVar("T")
 
 
 class Worker:
@@ -53,7 +55,7 @@ class Worker:
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._voices: dict[str, Voice] = {}
         self._stopping: dict[str, RunError | Unset] = {}
-        self._claiming: set[asyncio.Task[None]] = set()
+        self._errands: set[asyncio.Future[Any]] = set()
         self._left: set[str] = set()
         self._keeper: asyncio.Task[None] | None = None
         self._chores: list[Callable[[], Awaitable[None]]] = []
@@ -92,7 +94,7 @@ class Worker:
         for task in tasks:
             task.cancel()
         await asyncio.gather(
-            *tasks, *self._claiming, *([self._keeper] if self._keeper else []), return_exceptions=True
+            *tasks, *self._errands, *([self._keeper] if self._keeper else []), return_exceptions=True
         )
 
     def reserve(self, run_id: str) -> Lease | None:
@@ -101,10 +103,11 @@ class Worker:
             return None
         return Lease(run_id=run_id, owner=self.id, fence=1)
 
-    def launch(self, run: Run, lease: Lease) -> None:
+    def launch(self, run: Run, lease: Lease, *, in_its_turn: bool = False) -> None:
+        """`in_its_turn` when it had to wait for others until now."""
         if self._is_draining:
             return
-        task = asyncio.create_task(self._drive(run, lease))
+        task = asyncio.create_task(self._drive(run, lease, in_its_turn))
         self._tasks[run.id] = task
         task.add_done_callback(lambda _: self._done(run, task))
 
@@ -119,9 +122,13 @@ class Worker:
 
     def claim_soon(self, run_id: str) -> None:
         """For whoever cannot wait."""
-        task = asyncio.ensure_future(self._claim_or_leave(run_id))
-        self._claiming.add(task)
-        task.add_done_callback(self._claiming.discard)
+        self._in_background(self._claim_or_leave(run_id))
+
+    def _in_background(self, errand: Coroutine[Any, Any, T]) -> "asyncio.Task[T]":
+        task = asyncio.create_task(errand)
+        self._errands.add(task)
+        task.add_done_callback(self._errands.discard)
+        return task
 
     async def _claim_or_leave(self, run_id: str) -> None:
         """If the store cannot be reached now, the run is found at a later tick."""
@@ -133,16 +140,20 @@ class Worker:
         if self._is_draining or run_id in self._tasks:
             return False
         claim = ClaimRun(run_id=run_id, owner=self.id, now=self._clock.now())
+        before = await self._store.run(run_id)
         [lease] = await self._store.commit([claim])
         run = await self._store.run(run_id)
-        if lease is None or run is None:
+        if lease is None or run is None or before is None:
             return False
-        self.launch(run, lease)
+        self.launch(run, lease, in_its_turn=bool(run.in_turn) and before.status == "queued")
         return True
 
     async def cancel(self, run_id: str, why: RunError | Unset = UNSET) -> Run:
         """Stops a run for good, and those it called. When this returns it has ended, and its spaces were
-        told."""
+        told. That is done also when the one who asks for it is among those that are stopped."""
+        return await asyncio.shield(self._in_background(self._cancel(run_id, why)))
+
+    async def _cancel(self, run_id: str, why: RunError | Unset) -> Run:
         if (task := self._tasks.get(run_id)) is not None:
             self._stopping[run_id] = why
             task.cancel()
@@ -166,12 +177,11 @@ class Worker:
         await self._left_alone(voice.run)
         return voice.run
 
-    async def _drive(self, run: Run, lease: Lease) -> None:
+    async def _drive(self, run: Run, lease: Lease, in_its_turn: bool) -> None:
         voice = self._voices[run.id] = self._make_voice(run, lease)
         try:
-            was_queued = run.status == "queued"
             run.status = "running"
-            if was_queued and run.in_turn:
+            if in_its_turn:
                 voice.takes_its_turn()
             assert self._drive_to is not None
             await self._drive_to(voice)

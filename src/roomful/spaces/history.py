@@ -75,10 +75,21 @@ class History:
         assert position is not None
         return snapshot, position
 
-    async def recent(self, space_id: str, viewer: str | None, limit: int) -> list[Message]:
-        """The last messages, decoded, for those who think about them."""
-        page = await self.page(space_id, viewer, limit=limit)
+    async def recent(
+        self, space_id: str, viewer: str | None, limit: int, *, skipped: int = 0
+    ) -> list[Message]:
+        """The last messages, or those before the `skipped` last ones, decoded, for those who think about
+        them."""
+        before = await self._seq_from_end(space_id, skipped) if skipped else None
+        page = await self.page(space_id, viewer, before=before, limit=limit)
         return [_decode(raw) for raw in page.messages]
+
+    async def _seq_from_end(self, space_id: str, count: int) -> int:
+        """The `seq` behind which there are less than `count` messages: a space leaves none out."""
+        rows, _, _, _ = await self._store.history(
+            space_id, before=None, after=None, limit=1, query=None, at=lambda: None
+        )
+        return rows[-1].seq - count + 1 if rows else 0
 
     async def _active(self, space_id: str) -> list[Run]:
         return await self._store.runs(space_id=space_id, statuses=ACTIVE)

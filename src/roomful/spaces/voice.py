@@ -28,6 +28,7 @@ from roomful.domain.messages import (
     ReasoningPart,
     TextPart,
     ToolCallPart,
+    Woke,
     as_seen_by,
     part_for_one,
 )
@@ -169,8 +170,20 @@ class Voice:
         """One of the run's messages that are not final, as it stands."""
         return self._own.copy(message_id)
 
+    def note_woken(self, message_id: str, woke: list[Woke]) -> Message | None:
+        """Notes in one of the run's messages that are not final whom it woke."""
+        own = self._own.message(message_id)
+        if own is None:
+            return None
+        own.woke = woke
+        return copy_of(own)
+
     def part(self, space_id: str, part_id: str) -> Part | None:
         return self._own.part(space_id, part_id)
+
+    def parts(self, places: Sequence[Place]) -> list[Part]:
+        found = [self.part(place.space_id, place.part_id) for place in places]
+        return [part for part in found if part is not None]
 
     def show_whole(self, space_id: str, part: ToolCallPart) -> tuple[Place, list[Change], bool]:
         """Puts a finished part into the run's message here, and says whether that opened the message."""

@@ -8,7 +8,7 @@ from roomful.domain.changes import ExpectRoom
 from roomful.domain.errors import Conflict, NotFound, OverBound
 from roomful.domain.ports import Descent
 from roomful.domain.runs import Call, Handed, Run, Step
-from roomful.domain.shape import UNSET, encode_json
+from roomful.domain.shape import encode_json
 from roomful.store.database import Database, Reader, Write
 
 _decode_call = msgspec.json.Decoder(Call).decode
@@ -22,6 +22,7 @@ _OF_PAIR = "SELECT count(*) FROM runs WHERE started_by = ? AND agent_id = ? AND 
 _PUT_HANDED = """
 INSERT INTO handed (run_id, message_id, step, body) VALUES (?, ?, ?, ?)
 ON CONFLICT (run_id, message_id) DO UPDATE SET step = excluded.step, body = excluded.body"""
+_TAKE_HANDED = "UPDATE handed SET step = ?, body = ? WHERE run_id = ? AND message_id = ? AND step IS NULL"
 _REPLIES = "SELECT body FROM calls WHERE status = 'waiting' AND waits_for = 'reply' AND waits_in = ?"
 _ENDED_CHILDREN = """
 SELECT c.body FROM calls c JOIN runs r ON r.parent_call_id = c.id
@@ -64,7 +65,7 @@ def expect_room(wanted: ExpectRoom) -> Write:
 
 
 def hand(handed: Handed) -> Write:
-    put = save_handed((handed,))
+    row = (handed.run_id, handed.message_id, None, encode_json(handed).decode())
 
     def write(db: Database) -> None:
         rows = db.rows(_LOCK_RUN, (handed.run_id,))
@@ -72,20 +73,18 @@ def hand(handed: Handed) -> Write:
             raise NotFound(f"There is no run {handed.run_id}.")
         if rows[0][0] not in ("queued", "running"):
             raise Conflict(f"Run {handed.run_id} is {rows[0][0]}.", outcome=handed)
-        put(db)
+        db.count(_PUT_HANDED, row)
 
     return write
 
 
-def save_handed(handed: Sequence[Handed]) -> Write:
-    rows = [
-        (one.run_id, one.message_id, None if one.step is UNSET else one.step, encode_json(one).decode())
-        for one in handed
-    ]
+def take_handed(handed: Sequence[Handed]) -> Write:
+    rows = [(one.step, encode_json(one).decode(), one.run_id, one.message_id) for one in handed]
 
     def write(db: Database) -> None:
-        for row in rows:
-            db.count(_PUT_HANDED, row)
+        for one, row in zip(handed, rows, strict=True):
+            if not db.count(_TAKE_HANDED, row):
+                raise Conflict(f"Message {one.message_id} was taken already.", outcome=one)
 
     return write
 
@@ -165,9 +164,9 @@ async def handed(reader: Reader, run_id: str) -> list[Handed]:
     return sorted((_decode_handed(body) for (body,) in rows), key=lambda one: (one.at, one.message_id))
 
 
-async def handed_to_ended(reader: Reader) -> list[Handed]:
+async def handed_to_idle(reader: Reader) -> list[Handed]:
     rows = await reader.rows(
         "SELECT h.body FROM handed h JOIN runs r ON r.id = h.run_id"
-        " WHERE h.step IS NULL AND r.ended_at IS NOT NULL LIMIT 100"
+        " WHERE h.step IS NULL AND r.status NOT IN ('queued', 'running') LIMIT 100"
     )
     return sorted((_decode_handed(body) for (body,) in rows), key=lambda one: (one.at, one.message_id))

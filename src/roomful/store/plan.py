@@ -41,13 +41,13 @@ from roomful.domain.changes import (
     RemoveSpace,
     RevokeTokens,
     SaveCalls,
-    SaveHanded,
     SaveMessage,
     SaveParts,
     SaveRun,
     SaveSpace,
     SaveStep,
     ShowBlob,
+    TakeHanded,
     TakeOver,
     Unblock,
     UseInvite,
@@ -109,8 +109,8 @@ def plan(change: Change, clock: Clock) -> Write:
             return company.expect_room(change)
         case Hand():
             return company.hand(change.handed)
-        case SaveHanded():
-            return company.save_handed(change.handed)
+        case TakeHanded():
+            return company.take_handed(change.handed)
         case ExpectNoneHanded():
             return company.expect_none_handed(change.run_id)
         case AddGrant():

@@ -170,8 +170,8 @@ class Record:
     async def handed(self, run_id: str) -> list[Handed]:
         return await company.handed(self._reader, run_id)
 
-    async def handed_to_ended(self) -> list[Handed]:
-        return await company.handed_to_ended(self._reader)
+    async def handed_to_idle(self) -> list[Handed]:
+        return await company.handed_to_idle(self._reader)
 
     async def grants_in(self, space_id: str) -> list[Grant]:
         return await grants.grants_in(self._reader, space_id)

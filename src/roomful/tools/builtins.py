@@ -16,12 +16,6 @@ _TEXT: Json = {
     "minLength": 1,
     "description": "What to say, as the members will read it. Markdown.",
 }
-_LIMIT: Json = {
-    "type": "integer",
-    "minimum": 1,
-    "maximum": 200,
-    "description": "How many at most; 50 if left out.",
-}
 _OFFSET: Json = {
     "type": "integer",
     "minimum": 0,
@@ -33,6 +27,15 @@ _STATUS: Json = {
     "description": "Only runs in this state. Active and recent ones if left out.",
 }
 _IDS: Json = {"type": "array", "items": {"type": "string"}, "minItems": 1}
+
+
+def _limit(default: int) -> Json:
+    return {
+        "type": "integer",
+        "minimum": 1,
+        "maximum": 200,
+        "description": f"How many at most; {default} if left out.",
+    }
 
 
 def _mention(then: str) -> Json:
@@ -159,7 +162,7 @@ _ADDRESSED = (
         "read_messages",
         "Read the latest messages of a space, oldest first, with the tool calls shown there. "
         "Nobody sees that you read.",
-        _schema({"spaceId": _SPACE}, {"limit": _LIMIT, "offset": _OFFSET}),
+        _schema({"spaceId": _SPACE}, {"limit": _limit(20), "offset": _OFFSET}),
     ),
     _hidden(
         "getMyRuns",
@@ -246,7 +249,7 @@ _IN_ACTIVE_SPACE = (
         "enter_space",
         "Go to a space: from now on it is your active space, where your messages and visible tool calls "
         "appear. Gives its latest messages.",
-        _schema({"spaceId": _SPACE}, {"limit": _LIMIT}),
+        _schema({"spaceId": _SPACE}, {"limit": _limit(10)}),
         RouteRule(enters="spaceId"),
     ),
     _text(
@@ -268,7 +271,7 @@ _IN_ACTIVE_SPACE = (
         "read_messages",
         "read_messages",
         "Read the latest messages of the active space, or of another one, oldest first.",
-        _schema(optional={"spaceId": _SPACE, "limit": _LIMIT, "offset": _OFFSET}),
+        _schema(optional={"spaceId": _SPACE, "limit": _limit(20), "offset": _OFFSET}),
     ),
     _hidden(
         "stop_run",
@@ -321,7 +324,7 @@ _IN_ACTIVE_SPACE = (
         "get_my_runs",
         "my_runs",
         "List your own active and recent runs, with what started them and what they wait for.",
-        _schema(optional={"status": _STATUS, "limit": _LIMIT}),
+        _schema(optional={"status": _STATUS, "limit": _limit(20)}),
     ),
     _reader("read_result"),
 )
