@@ -23,6 +23,7 @@ from roomful.runs.bounds import Bounds
 from roomful.runs.calls import Calls
 from roomful.runs.delegating import Children, Delegating
 from roomful.runs.intake import Intake
+from roomful.runs.leftover import Leftover
 from roomful.runs.loop import RunLoop
 from roomful.runs.plans import Plans
 from roomful.runs.posting import Posting
@@ -125,9 +126,18 @@ class Gateway:
         answers = Answers(
             store=store, agents=agents, settling=settling, children=children, clock=clock, ids=ids
         )
+        leftover = Leftover(
+            store=store,
+            agents=agents,
+            waking=waking,
+            bounds=bounds,
+            announcer=announcer,
+            clock=clock,
+            ids=ids,
+        )
         worker.after_each(children.ended)
         worker.each_tick(children.settle_left)
-        worker.each_tick(waking.hand_on)
+        worker.each_tick(leftover.hand_on)
         worker.each_tick(answers.expire_overdue)
         worker.each_tick(Plans(store=store, starting=starting, clock=clock).fire_due)
         self.house = House(

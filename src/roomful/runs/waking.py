@@ -1,13 +1,10 @@
 """How a message reaches an agent: it starts a run, waits for its turn, or is handed to the run at work. It is
 never dropped: what a run was handed and did not get to starts another one."""
 
-import contextlib
-
 import msgspec
 
 from roomful.domain.agents import Agent
-from roomful.domain.changes import Change, Hand, SaveHanded
-from roomful.domain.errors import Conflict
+from roomful.domain.changes import Change, Hand
 from roomful.domain.messages import Woke
 from roomful.domain.ports import Clock, Store
 from roomful.domain.runs import Handed, Run, Trigger
@@ -48,29 +45,6 @@ class Waking:
     def began(self, *woken: Woken) -> None:
         """They are stored."""
         self._starting.began(*(one.new for one in woken if one.new is not None))
-
-    async def hand_on(self) -> None:
-        """Messages that a run was handed and did not get to before it ended start another one."""
-        for handed in await self._store.handed_to_ended():
-            agent_id = await self._agent_of(handed.run_id)
-            agent = await self._store.agent(agent_id) if agent_id else None
-            moved = SaveHanded((msgspec.structs.replace(handed, step=MOVED),))
-            if agent is None:
-                await self._store.commit([moved])
-                continue
-            trigger = Trigger(
-                type="message",
-                space_id=handed.space_id,
-                message_id=handed.message_id,
-                entity_id=handed.entity_id,
-            )
-            woken = await self.wake(agent, trigger)
-            with contextlib.suppress(Conflict):
-                await self._store.commit([moved, woken.change], lambda _, one=woken: self.began(one))
-
-    async def _agent_of(self, run_id: str) -> str | None:
-        run = await self._store.run(run_id)
-        return run.agent_id if run is not None else None
 
     def _handed(self, run: Run, trigger: Trigger) -> Woken:
         assert trigger.space_id
