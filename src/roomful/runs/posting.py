@@ -1,7 +1,7 @@
 """What a text leads to: those it mentions start to work, those who waited for it go on, and whoever said it
 may wait for a reply. All of it is stored with the text's own outcome, or none."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, TypeAlias, cast
 
 import msgspec
@@ -88,7 +88,10 @@ class Posting:
         replies = await self._replies.to(said)
         woken: list[Woken] = []
         changes = self._replies.changes(replies)
+        resumed = {one.run.agent_id for one in replies}
         for agent_id in text.mentions if text.starts else ():
+            if agent_id in resumed:
+                continue
             try:
                 room = self._bounds.room_for(limits, run, agent_id)
             except OverBound as bound:
@@ -109,7 +112,7 @@ class Posting:
         if message is not None:
             changes.append(SaveMessage(message))
         result = self._result(text, woken, replies, refused)
-        awaited = await self._awaited(run, text, result)
+        awaited = await self._awaited(run, text, result, refused)
         return Led(woken, replies, changes, message, result, awaited)
 
     async def _noted(self, text: Text, woken: Sequence[Woken]) -> Message | None:
@@ -119,11 +122,16 @@ class Posting:
             message.woke = notes
         return message
 
-    async def _awaited(self, run: Run, text: Text, result: dict[str, Json]) -> Awaited | None:
+    async def _awaited(
+        self, run: Run, text: Text, result: dict[str, Json], refused: Collection[str]
+    ) -> Awaited | None:
+        """Nobody waits for somebody who may not start."""
         if not text.wait:
             return None
         awaited = awaited_by(text.wait, text.space_id, text.mentions)
-        why = nobody_can(awaited, await self._store.members(text.space_id), run.agent_id)
+        members = await self._store.members(text.space_id)
+        may_speak = [member for member in members if member.entity_id not in refused]
+        why = nobody_can(awaited, may_speak, run.agent_id)
         if why is None:
             return awaited
         result |= {"reply": None, "reason": why}
@@ -150,7 +158,7 @@ class Posting:
         if replies:
             result["resumed"] = [{"agentId": one.run.agent_id, "runId": one.run.id} for one in replies]
         not_there = [who for who in text.named if who not in text.mentions]
-        failed = {who: bound.detail for who, bound in refused.items()}
+        failed = {who: refused[who].detail for who in text.mentions if who in refused}
         failed |= dict.fromkeys(not_there, "is not a member of this space whom you can address")
         if not text.starts:
             resumed = {one.run.agent_id for one in replies}
