@@ -353,7 +353,7 @@ class Voice:
             return [], []
         message.mentions = list(dict.fromkeys([*message.mentions, *mentions]))
         if any(part.status in UNSETTLED or part.status == "waiting" for part in message.parts):
-            return [SaveMessage(copy_of(message))], []
+            return [SaveMessage(copy_of(message))], self._whole(copy_of(message))
         closed = self._final(message)
         self._own.drop(closed.id)
         return [SaveMessage(closed)], self._whole(closed)
