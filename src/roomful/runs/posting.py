@@ -9,7 +9,7 @@ import msgspec
 from roomful.domain.agents import Limits
 from roomful.domain.changes import Change, SaveMessage
 from roomful.domain.errors import Conflict, OverBound
-from roomful.domain.events import Announcement, MessageChanged
+from roomful.domain.events import Announcement
 from roomful.domain.messages import Message
 from roomful.domain.ports import Store
 from roomful.domain.runs import Awaited, Call, Run, Trigger
@@ -69,11 +69,12 @@ class Posting:
     ) -> None:
         """`settle` is given what came of the text and answers with the changes that go with it."""
         refused: dict[str, OverBound] = {}
+        await voice.settled()
         while True:
-            led = await self._lead(voice.run, text, limits, refused)
+            led = await self._lead(voice, text, limits, refused)
             changes = [*led.changes, *first, *settle(led)]
             try:
-                await voice.try_kept(changes, lambda led=led: self._news(led), self._then(led))
+                await voice.try_kept(changes, lambda led=led: _news(voice, led), self._then(led))
             except OverBound as bound:
                 refused[bound.whom or [w.run.agent_id for w in led.woken][-1]] = bound
                 continue
@@ -83,7 +84,8 @@ class Posting:
         for bound in {bound.bound: bound for bound in refused.values()}.values():
             await show_bound(voice, self._bounds, bound, text.space_id)
 
-    async def _lead(self, run: Run, text: Text, limits: Limits, refused: dict[str, OverBound]) -> Led:
+    async def _lead(self, voice: Voice, text: Text, limits: Limits, refused: dict[str, OverBound]) -> Led:
+        run = voice.run
         said = Said(text.space_id, text.message_id, run.agent_id, "agent", text.words, run.id)
         replies = await self._replies.to(said)
         woken: list[Woken] = []
@@ -108,16 +110,20 @@ class Posting:
                 one = await self._waking.wake(agent, trigger, by=run)
                 woken.append(one)
                 changes += [*(room if one.new is not None else ()), one.change]
-        message = await self._noted(text, woken)
+        message = await self._noted(voice, text, woken)
         if message is not None:
             changes.append(SaveMessage(message))
         result = self._result(text, woken, replies, refused)
         awaited = await self._awaited(run, text, result, refused)
         return Led(woken, replies, changes, message, result, awaited)
 
-    async def _noted(self, text: Text, woken: Sequence[Woken]) -> Message | None:
+    async def _noted(self, voice: Voice, text: Text, woken: Sequence[Woken]) -> Message | None:
         notes = [one.note for one in woken if one.note is not None]
-        message = await self._store.message(text.space_id, text.message_id) if notes else None
+        if not notes:
+            return None
+        if (own := voice.noted(text.message_id, notes)) is not None:
+            return own
+        message = await self._store.message(text.space_id, text.message_id)
         if message is not None:
             message.woke = notes
         return message
@@ -168,18 +174,16 @@ class Posting:
             result["notStarted"] = [{"entityId": who, "reason": why} for who, why in failed.items()]
         return result
 
-    def _news(self, led: Led) -> list[Announcement]:
-        if led.message is None:
-            return []
-        event = MessageChanged(space_id=led.message.space_id, message=led.message)
-        return [Announcement(event=event, space_id=led.message.space_id, run_id=led.message.run_id or None)]
-
     def _then(self, led: Led) -> Callable[[list[Any]], None]:
         def then(results: list[Any]) -> None:
             self._replies.came(led.replies, results)
             self._waking.began(*led.woken)
 
         return then
+
+
+def _news(voice: Voice, led: Led) -> list[Announcement]:
+    return voice.whole(led.message) if led.message is not None else []
 
 
 def text_of(call: Call, spec: ToolSpec) -> Text:
