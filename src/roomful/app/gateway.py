@@ -24,6 +24,7 @@ from roomful.runs.calls import Calls
 from roomful.runs.delegating import Children, Delegating
 from roomful.runs.hopeless import Hopeless
 from roomful.runs.intake import Intake
+from roomful.runs.leftover import Leftover
 from roomful.runs.loop import RunLoop
 from roomful.runs.plans import Plans
 from roomful.runs.posting import Posting
@@ -127,11 +128,20 @@ class Gateway:
         answers = Answers(
             store=store, agents=agents, settling=settling, children=children, clock=clock, ids=ids
         )
+        leftover = Leftover(
+            store=store,
+            agents=agents,
+            waking=waking,
+            bounds=bounds,
+            announcer=announcer,
+            clock=clock,
+            ids=ids,
+        )
         worker.after_each(children.ended)
-        worker.after_each(waking.hand_on_from)
+        worker.after_each(leftover.hand_on_from)
         worker.after_each(Hopeless(store=store, settling=settling).look)
         worker.each_tick(children.settle_left)
-        worker.each_tick(waking.hand_on)
+        worker.each_tick(leftover.hand_on)
         worker.each_tick(answers.expire_overdue)
         worker.each_tick(Plans(store=store, starting=starting, clock=clock).fire_due)
         self.house = House(

@@ -2,6 +2,8 @@
 
 from typing import Literal
 
+from msgspec.structs import replace
+
 from roomful.domain.shape import Frozen, Json, Noun
 from roomful.domain.tools import ToolSpec
 
@@ -37,6 +39,16 @@ class Limits(Frozen):
     model_silence_seconds: float = 120
     run_seconds: float | None = None
     answer_seconds: float | None = None
+
+    def within(self, root: "Limits") -> "Limits":
+        """Those of an agent in a run that another's trigger led to: it goes no further than the root may."""
+        tokens = [one.tokens_per_root for one in (self, root) if one.tokens_per_root is not None]
+        return replace(
+            self,
+            depth=min(self.depth, root.depth),
+            runs_per_root=min(self.runs_per_root, root.runs_per_root),
+            tokens_per_root=min(tokens, default=None),
+        )
 
 
 class McpServer(Frozen):

@@ -38,14 +38,17 @@ class ToolCallShape(Frozen, tag_field="type", tag="tool_call"):
     component: str | None = None
 
 
+Starts = Literal["always", "others", "nobody"]
+
+
 class TextShape(Frozen, tag_field="type", tag="text"):
     """The call shows as what it says. A text may address members and wait for a reply."""
 
     from_arg: str
     mentions_arg: str | None = None
     wait_arg: str | None = None
-    starts: bool = True
-    """Whether a mentioned agent starts to work; if not, only runs that wait for the text go on."""
+    starts: Starts = "others"
+    """Which mentioned agents start to work: all, those none of whose runs goes on with the text, or none."""
 
 
 PartShape: TypeAlias = ToolCallShape | TextShape

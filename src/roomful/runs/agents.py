@@ -1,5 +1,6 @@
 """Agents, ready to run: their stored configuration made into an AgentSpec once, until it changes."""
 
+import contextlib
 from collections.abc import Awaitable, Callable
 from typing import Any, TypeAlias
 
@@ -43,6 +44,9 @@ class Agents:
         self._made: dict[str, tuple[str, AgentSpec]] = {}
 
     async def find(self, agent_id: str) -> AgentSpec:
+        return await self._equipped(await self._configured(agent_id))
+
+    async def _configured(self, agent_id: str) -> AgentSpec:
         agent = await self._store.agent(agent_id)
         if agent is None:
             raise NotFound(f"there is no agent {agent_id!r}")
@@ -53,17 +57,28 @@ class Agents:
             spec = configure(self._ready(agent.config), agent_id=agent_id, trusted=True)
             spec = msgspec.structs.replace(spec, tools=tuple(map(self._complete, spec.tools)))
             made = self._made[agent_id] = (agent.updated_at, spec)
-        return await self._equipped(made[1])
+        return made[1]
 
     async def of_run(self, run: Run) -> AgentSpec:
-        """Whom the run is of: an agent, or one that is written in a tool of the run that called it."""
+        """Whom the run is of: an agent, or one that is written in a tool of the run that called it. It may go
+        no further than the agent with whom it all began."""
+        spec = await self._of_run(run)
+        root = await self._store.run(run.root_run_id) if run.root_run_id != run.id else None
+        if root is None:
+            return spec
+        with contextlib.suppress(NotFound):
+            limits = (await self._configured(root.agent_id)).limits
+            spec = msgspec.structs.replace(spec, limits=spec.limits.within(limits))
+        return spec
+
+    async def _of_run(self, run: Run) -> AgentSpec:
         if run.called_as is UNSET or not run.called_as.is_inline:
             return await self.find(run.agent_id)
         call = await self._store.call(run.parent_call_id or "")
         caller = await self._store.run(call.run_id) if call is not None else None
         if call is None or caller is None:
             raise NotFound("the run that called this one is gone")
-        tools = {tool.name: tool for tool in (await self.of_run(caller)).tools}
+        tools = {tool.name: tool for tool in (await self._of_run(caller)).tools}
         tool = tools.get(call.tool_name)
         if tool is None or not isinstance(tool.executor, SubAgent) or tool.executor.config is None:
             raise NotFound(f"{run.agent_id} has no sub-agent {call.tool_name!r} any more")

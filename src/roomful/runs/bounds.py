@@ -15,6 +15,13 @@ PART = "limit"
 PAIR_SECONDS = 60.0
 
 
+def too_many_calls(limits: Limits) -> OverBound:
+    return OverBound(
+        "callsPerRun",
+        f"the run made its {limits.calls_per_run} calls (limits.callsPerRun) and wanted to make more",
+    )
+
+
 class Bounds:
     def __init__(self, store: Store, clock: Clock, ids: Ids) -> None:
         self._store = store
@@ -46,10 +53,8 @@ class Bounds:
             raise OverBound(
                 "maxSteps", f"the run took its {limits.max_steps} steps (limits.maxSteps) and was not done"
             )
-        if len(past.calls) >= limits.calls_per_run:
-            raise OverBound(
-                "callsPerRun", f"the run made its {limits.calls_per_run} calls (limits.callsPerRun)"
-            )
+        if len(past.calls) > limits.calls_per_run:
+            raise too_many_calls(limits)
         if limits.tokens_per_root is not None:
             used = await self._store.tokens_of_root(run.root_run_id)
             if used >= limits.tokens_per_root:

@@ -23,7 +23,7 @@ from roomful.recall.context import Scene, describe, look_around, trigger_in_word
 from roomful.recall.transcript import transcript
 from roomful.routing.router import StepRouter, StepSaid, Surroundings
 from roomful.runs.agents import Agents, Equipped
-from roomful.runs.bounds import Bounds
+from roomful.runs.bounds import Bounds, too_many_calls
 from roomful.runs.calls import Calls, Ending, Executed, apply_outcome, blocks, pending
 from roomful.runs.handing import Handing
 from roomful.runs.past import Past, read_past
@@ -78,10 +78,11 @@ class RunLoop:
         except ModelFailed as failure:
             await self._fail(voice, failure.code, failure.message)
         except OverBound as bound:
-            await self._show_bound(voice, bound)
-            await self._fail(voice, "limit", bound.detail)
+            await self._stop_at(voice, bound)
         except TimeoutError:
-            await self._fail(voice, "limit", "the run took longer than its runSeconds")
+            await self._stop_at(
+                voice, OverBound("runSeconds", "the run took longer than it may (limits.runSeconds)")
+            )
         except Unavailable as error:
             log.warning("run %s stops until the store is back: %s", voice.run.id, error.detail)
         except RoomfulError as error:
@@ -134,9 +135,19 @@ class RunLoop:
             if not await self._posting.leads_nowhere(text):
                 await self._posting.post(voice, text, limits, lambda _: [], first)
                 first = []
-        done = await self._calls.execute(voice, said.calls, agent, first)
-        past.add(step, done.calls)
-        return done
+        past.add(step, said.calls)
+        if await self._refuse_calls(voice, agent, past, first):
+            first = []
+        return await self._calls.execute(voice, said.calls, agent, first)
+
+    async def _refuse_calls(self, voice: Voice, agent: Equipped, past: Past, first: Sequence[Change]) -> bool:
+        """Calls beyond what a run may make are not executed."""
+        limits = agent.spec.limits
+        beyond = [call for call in past.calls[limits.calls_per_run :] if call.status in ("ready", "waiting")]
+        if beyond:
+            failed = Failed(too_many_calls(limits).detail)
+            await self._calls.settle(voice, [(call, failed) for call in beyond], agent.tools, first)
+        return bool(beyond)
 
     async def _is_finished(self, voice: Voice, agent: Equipped) -> bool:
         """Whether the run could end; not when a message was handed to it at the last moment."""
@@ -154,7 +165,10 @@ class RunLoop:
         await voice.settled()
         call = msgspec.structs.replace(ending.call)
         apply_outcome(call, ending.outcome)
-        left = [one for one in done.calls if blocks(one)]
+        called = [one.id for one in done.calls if blocks(one) and one.waits_for == "child_run"]
+        for child in await self._store.children(called):
+            await self._stop(child.id)
+        left = [one for one in done.calls if blocks(one) and one.id not in called]
         shown = [part for one in left for part in voice.parts(one.places)]
         for part in shown:
             part.status = "canceled"
@@ -173,8 +187,6 @@ class RunLoop:
             if isinstance(error, OverBound):
                 await self._show_bound(voice, error)
             return False
-        for child in await self._store.children([one.id for one in left]):
-            await self._stop(child.id)
         return True
 
     async def _handed_over(self, run: Run, agent: Equipped, ends: Ends) -> NewRun | None:
@@ -202,6 +214,7 @@ class RunLoop:
                 lost.append(call)
         if lost:
             await self._calls.give_up(voice, lost)
+        await self._refuse_calls(voice, agent, past, ())
         left = [call for call in past.calls if call.status not in SETTLED]
         unsaved = [SaveStep(past.unsaved_step)] if past.unsaved_step is not None else []
         return await self._calls.execute(voice, left, agent, unsaved)
@@ -272,11 +285,17 @@ class RunLoop:
         raise AssertionError("unreachable")
 
     async def _show_bound(self, voice: Voice, bound: OverBound) -> None:
-        """In the space where the run is. Of a called run, its caller's part says it."""
+        """In the space where the run is. Of a called run, its caller's part says it, if it is seen."""
         run = voice.run
         space_id = run.active_space_id or run.trigger.space_id
         if space_id and await self._store.role(space_id, run.agent_id) is not None:
             await show_bound(voice, self._bounds, bound, space_id)
+        elif not space_id and run.asks_in and not (voice.trail and voice.trail.is_seen):
+            await show_bound(voice, self._bounds, bound, run.asks_in)
+
+    async def _stop_at(self, voice: Voice, bound: OverBound) -> None:
+        await self._show_bound(voice, bound)
+        await self._fail(voice, "limit", bound.detail)
 
     async def _fail(self, voice: Voice, code: str, message: str) -> None:
         voice.run.error = RunError(code=code, message=message)

@@ -1,7 +1,7 @@
 """What a text leads to: those it mentions start to work, those who waited for it go on, and whoever said it
 may wait for a reply. All of it is stored with the text's own outcome, or none."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, TypeAlias, cast
 
 import msgspec
@@ -9,12 +9,12 @@ import msgspec
 from roomful.domain.agents import Limits
 from roomful.domain.changes import Change, SaveMessage
 from roomful.domain.errors import Conflict, OverBound
-from roomful.domain.events import Announcement, MessageChanged
+from roomful.domain.events import Announcement
 from roomful.domain.messages import Message, TextPart
 from roomful.domain.ports import Store
 from roomful.domain.runs import Awaited, Call, Run, Trigger
 from roomful.domain.shape import Json
-from roomful.domain.tools import TextShape, ToolSpec
+from roomful.domain.tools import Starts, TextShape, ToolSpec
 from roomful.runs.bounds import Bounds
 from roomful.runs.replies import Replies, Reply, Said, awaited_by, nobody_can
 from roomful.runs.showing import show_bound
@@ -32,7 +32,7 @@ class Text(msgspec.Struct, frozen=True):
     mentions: Sequence[str]
     named: Sequence[str] = ()
     """Whom it was meant for, members or not."""
-    starts: bool = True
+    starts: Starts = "others"
     wait: Json = None
 
 
@@ -69,12 +69,12 @@ class Posting:
     ) -> None:
         """`settle` is given what came of the text and answers with the changes that go with it."""
         refused: dict[str, OverBound] = {}
+        await voice.settled()
         while True:
-            await voice.settled()
             led = await self._lead(voice, text, limits, refused)
             changes = [*led.changes, *first, *settle(led)]
             try:
-                await voice.try_kept(changes, lambda led=led: self._news(led), self._then(led))
+                await voice.try_kept(changes, lambda led=led: _news(voice, led), self._then(led))
             except OverBound as bound:
                 refused[bound.whom or [w.run.agent_id for w in led.woken][-1]] = bound
                 continue
@@ -90,7 +90,7 @@ class Posting:
         replies = await self._replies.to(said)
         woken: list[Woken] = []
         changes = self._replies.changes(replies)
-        for agent_id in text.mentions if text.starts else ():
+        for agent_id in self._to_start(text, replies):
             try:
                 room = self._bounds.room_for(limits, run, agent_id)
             except OverBound as bound:
@@ -111,11 +111,14 @@ class Posting:
         if message is not None:
             changes.append(SaveMessage(message))
         result = self._result(text, woken, replies, refused)
-        awaited = await self._awaited(run, text, result)
+        awaited = await self._awaited(run, text, result, refused)
         return Led(woken, replies, changes, message, result, awaited)
 
+    def _to_start(self, text: Text, replies: Sequence[Reply]) -> list[str]:
+        resumed = {one.run.agent_id for one in replies} if text.starts == "others" else frozenset[str]()
+        return [who for who in text.mentions if who not in resumed] if text.starts != "nobody" else []
+
     async def _noted(self, voice: Voice, text: Text, woken: Sequence[Woken]) -> Message | None:
-        """The text's message, which is stored: as the run still holds it, or final."""
         notes = [one.note for one in woken if one.note is not None]
         if not notes:
             return None
@@ -126,11 +129,16 @@ class Posting:
             message.woke = notes
         return message
 
-    async def _awaited(self, run: Run, text: Text, result: dict[str, Json]) -> Awaited | None:
+    async def _awaited(
+        self, run: Run, text: Text, result: dict[str, Json], refused: Collection[str]
+    ) -> Awaited | None:
+        """Nobody waits for somebody who may not start."""
         if not text.wait:
             return None
         awaited = awaited_by(text.wait, text.space_id, text.mentions)
-        why = nobody_can(awaited, await self._store.members(text.space_id), run.agent_id)
+        members = await self._store.members(text.space_id)
+        may_speak = [member for member in members if member.entity_id not in refused]
+        why = nobody_can(awaited, may_speak, run.agent_id)
         if why is None:
             return awaited
         result |= {"reply": None, "reason": why}
@@ -157,9 +165,9 @@ class Posting:
         if replies:
             result["resumed"] = [{"agentId": one.run.agent_id, "runId": one.run.id} for one in replies]
         not_there = [who for who in text.named if who not in text.mentions]
-        failed = {who: bound.detail for who, bound in refused.items()}
+        failed = {who: refused[who].detail for who in text.mentions if who in refused}
         failed |= dict.fromkeys(not_there, "is not a member of this space whom you can address")
-        if not text.starts:
+        if text.starts == "nobody":
             resumed = {one.run.agent_id for one in replies}
             silent = [who for who in text.mentions if who not in resumed]
             failed |= dict.fromkeys(silent, "has no run that waits for you; send a message to start one")
@@ -167,20 +175,20 @@ class Posting:
             result["notStarted"] = [{"entityId": who, "reason": why} for who, why in failed.items()]
         return result
 
-    def _news(self, led: Led) -> list[Announcement]:
-        if led.message is None:
-            return []
-        words = [part for part in led.message.parts if isinstance(part, TextPart)]
-        message = msgspec.structs.replace(led.message, parts=words)
-        event = MessageChanged(space_id=message.space_id, message=message)
-        return [Announcement(event=event, space_id=led.message.space_id, run_id=led.message.run_id or None)]
-
     def _then(self, led: Led) -> Callable[[list[Any]], None]:
         def then(results: list[Any]) -> None:
             self._replies.came(led.replies, results)
             self._waking.began(*led.woken)
 
         return then
+
+
+def _news(voice: Voice, led: Led) -> list[Announcement]:
+    """The words alone: other parts may be for one member, or grow at this moment."""
+    if led.message is None:
+        return []
+    words = [part for part in led.message.parts if isinstance(part, TextPart)]
+    return voice.whole(msgspec.structs.replace(led.message, parts=words))
 
 
 def text_of(call: Call, spec: ToolSpec) -> Text:

@@ -1,17 +1,13 @@
 """How a message reaches an agent: it starts a run, waits for its turn, or is handed to the run at work. It is
 never dropped: what a run was handed and did not get to starts another one."""
 
-import contextlib
-from collections.abc import Sequence
-
 import msgspec
 
 from roomful.domain.agents import Agent
-from roomful.domain.changes import Change, Hand, TakeHanded
-from roomful.domain.errors import Conflict
+from roomful.domain.changes import Change, Hand
 from roomful.domain.messages import Woke
 from roomful.domain.ports import Clock, Store
-from roomful.domain.runs import WAITING, Handed, Run, Trigger
+from roomful.domain.runs import Handed, Run, Trigger
 from roomful.domain.shape import UNSET
 from roomful.runs.starting import NewRun, Starting
 
@@ -49,38 +45,6 @@ class Waking:
     def began(self, *woken: Woken) -> None:
         """They are stored."""
         self._starting.began(*(one.new for one in woken if one.new is not None))
-
-    async def hand_on_from(self, run: Run) -> None:
-        """The run ended, or waits: what it was handed and did not get to starts another one."""
-        if run.ended or run.status in WAITING:
-            left = [one for one in await self._store.handed(run.id) if one.step is UNSET]
-            await self._hand_on(left)
-
-    async def hand_on(self) -> None:
-        """The same for all runs, if the gateway stopped in between."""
-        await self._hand_on(await self._store.handed_to_idle())
-
-    async def _hand_on(self, left: Sequence[Handed]) -> None:
-        for handed in left:
-            agent_id = await self._agent_of(handed.run_id)
-            agent = await self._store.agent(agent_id) if agent_id else None
-            moved = TakeHanded((msgspec.structs.replace(handed, step=MOVED),))
-            if agent is None:
-                await self._store.commit([moved])
-                continue
-            trigger = Trigger(
-                type="message",
-                space_id=handed.space_id,
-                message_id=handed.message_id,
-                entity_id=handed.entity_id,
-            )
-            woken = await self.wake(agent, trigger)
-            with contextlib.suppress(Conflict):
-                await self._store.commit([moved, woken.change], lambda _, one=woken: self.began(one))
-
-    async def _agent_of(self, run_id: str) -> str | None:
-        run = await self._store.run(run_id)
-        return run.agent_id if run is not None else None
 
     def _handed(self, run: Run, trigger: Trigger) -> Woken:
         assert trigger.space_id

@@ -42,6 +42,11 @@ class Trail:
         self._step = len([step for step in steps if not step.is_open])
         self._writing: list[str] = []
 
+    @property
+    def is_seen(self) -> bool:
+        """Whether any part shows it."""
+        return bool(self._targets)
+
     def begin(self, step: int) -> None:
         """The model begins this step, or begins it anew."""
         if step != self._step:

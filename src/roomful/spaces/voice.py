@@ -304,7 +304,7 @@ class Voice:
         saves: list[Change] = []
         for message in map(self._final, self._own):
             saves.append(SaveMessage(message))
-            heard.extend(self._whole(message))
+            heard.extend(self.whole(message))
         if self.trail is not None:
             heard += self.trail.ended(self.run)
         for space_id in self.run.shown_in:
@@ -345,7 +345,7 @@ class Voice:
         for message in self._own:
             self._announcer.forget(message.space_id, message.id)
 
-    def _whole(self, message: Message) -> list[Announcement]:
+    def whole(self, message: Message) -> list[Announcement]:
         """The message for everybody, and to each member for whom it has parts of their own, those."""
         public = as_seen_by(message, None)
         heard = [self._about_message(public)] if public.parts or not message.parts else []
@@ -366,10 +366,10 @@ class Voice:
             return [], []
         message.mentions = list(dict.fromkeys([*message.mentions, *mentions]))
         if any(part.status in UNSETTLED or part.status == "waiting" for part in message.parts):
-            return [SaveMessage(copy_of(message))], []
+            return [SaveMessage(copy_of(message))], self.whole(copy_of(message))
         closed = self._final(message)
         self._own.drop(closed.id)
-        return [SaveMessage(closed)], self._whole(closed)
+        return [SaveMessage(closed)], self.whole(closed)
 
     def _final(self, own: Message) -> Message:
         message = copy_of(own)

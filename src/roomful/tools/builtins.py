@@ -257,7 +257,7 @@ _IN_ACTIVE_SPACE = (
         "Say something in the active space. A mentioned agent starts a new run for it.",
         _schema({"text": _TEXT}, {"mentions": _mention("@id in the text counts too."), "wait": _WAIT}),
         RouteRule(),
-        TextShape(from_arg="text", mentions_arg="mentions", wait_arg="wait"),
+        TextShape(from_arg="text", mentions_arg="mentions", wait_arg="wait", starts="always"),
     ),
     _text(
         "send_reply",
@@ -265,7 +265,7 @@ _IN_ACTIVE_SPACE = (
         "no new run starts.",
         _schema({"text": _TEXT}, {"mentions": _mention("@id in the text counts too.")}),
         RouteRule(),
-        TextShape(from_arg="text", mentions_arg="mentions", starts=False),
+        TextShape(from_arg="text", mentions_arg="mentions", starts="nobody"),
     ),
     _hidden(
         "read_messages",
