@@ -238,7 +238,7 @@ def test_a_sub_agent_beside_the_end_is_stopped(
         ended = ears.wait_for("subagent.end").data["child"]
         [_, answer] = checked(ears, ada, "room")
     assert ended["status"] == "canceled"
-    assert answer["parts"][0]["status"] == "canceled"
+    assert (answer["parts"][0]["status"], answer["parts"][0]["child"]["status"]) == ("error", "canceled")
     runs = house.admin.get("/api/runs")["runs"]
     assert {run["id"]: run["status"] for run in runs} == {run_id: "completed", ended["runId"]: "canceled"}
 

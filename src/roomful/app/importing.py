@@ -26,7 +26,10 @@ async def import_mastra(
 ) -> ImportReport:
     """Also beside a running server. Readers who follow the space live find the messages when they reload."""
     into = Into(check_id(space_id, "--space"), owner_id, check_id(agent_id, "--agent"), clock.iso())
-    made = imported(read_recording(_bytes(path), str(path)), into)
+    try:
+        made = imported(read_recording(_bytes(path), str(path)), into)
+    except RecursionError:
+        raise Invalid(f"{path}: its threads are nested too deep to be read") from None
     store = await open_store(database, clock, exclusive=False)
     try:
         changes = await _company(store, into)

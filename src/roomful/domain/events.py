@@ -170,7 +170,9 @@ class RunChanged(Noun):
     trigger: Trigger | Unset = UNSET
     pending_tool_calls: list[PendingCall] | Unset = UNSET
     waits_for: list[WaitsFor] | Unset = UNSET
-    """What kinds of things a waiting run waits for, wherever."""
+    """What a waiting run waits for, wherever: one word for each."""
+    asks_people: bool | Unset = UNSET
+    """Whether a waiting run waits for a person."""
     error: RunError | Unset = UNSET
     root_run_id: str | Unset = UNSET
     """Of a run that another one called: the run that all of it came from."""

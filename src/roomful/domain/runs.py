@@ -41,6 +41,8 @@ class PendingCall(Noun):
     args: Json | Unset = UNSET
     space_ids: list[str] = []
     waits_for: WaitsFor | Unset = UNSET
+    asks_people: bool = True
+    """Whether a person has to do something."""
 
 
 class CalledAs(Noun):
@@ -75,7 +77,11 @@ class Run(Noun):
     """The agent whose run started this one."""
     asks_in: str | Unset = UNSET
     """Where a called run asks people and speaks when it names no space: where its caller was."""
+    asks_whom: str | Unset = UNSET
+    """The only member who sees what a called run asks there: whoever alone sees the call."""
     called_as: CalledAs | Unset = UNSET
+    is_canceling: bool | Unset = UNSET
+    """It is being stopped: whoever drives it only brings that to its end."""
     in_turn: bool | Unset = UNSET
     """It begins only when no other such run of its agent is at work."""
 
@@ -106,6 +112,8 @@ class Awaited(Noun):
     space_id: str
     kinds: list[Literal["agent", "human", "service"]] = []
     entity_ids: list[str] = []
+    of_people: bool = True
+    """Whether a person may be the one."""
 
     def includes(self, entity_id: str, kind: str) -> bool:
         return entity_id in self.entity_ids or kind in self.kinds

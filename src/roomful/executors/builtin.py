@@ -9,6 +9,7 @@ from roomful.domain.ports import CallContext, Store
 from roomful.domain.runs import WAITING, Run
 from roomful.domain.shape import UNSET, Json, clean_text
 from roomful.domain.tools import Builtin, ToolSpec
+from roomful.executors.scoped import in_scope
 from roomful.recall.context import in_words
 from roomful.spaces.blobs import may_have
 from roomful.spaces.history import History
@@ -87,6 +88,7 @@ class BuiltinExecutor:
             statuses=[wanted] if wanted else [],
             limit=min(int(context.args.get("limit") or 20), READ_LIMIT),
         )
+        runs = await in_scope(self._store, context, runs, lambda run: run.trigger.space_id or run.asks_in)
         told = [
             {
                 "id": run.id,

@@ -13,6 +13,7 @@ from roomful.domain.plans import Plan
 from roomful.domain.ports import CallContext, Clock, Store
 from roomful.domain.shape import UNSET, Json, Noun, Unset, clean_json
 from roomful.executors.builtin import Operation
+from roomful.executors.scoped import in_scope
 from roomful.runs.schedules import first_time, iso_of
 
 Text = Annotated[str, msgspec.Meta(min_length=1)]
@@ -56,7 +57,9 @@ class Planning:
 
     async def _delete(self, context: CallContext) -> Outcome:
         wanted = tuple(dict.fromkeys(map(str, clean_json(context.args["ids"]))))
-        [deleted] = await self._store.commit([RemovePlans(context.agent_id, wanted)])
+        known = await self._known(context)
+        meant = tuple(plan_id for plan_id in wanted if plan_id in known)
+        [deleted] = await self._store.commit([RemovePlans(context.agent_id, meant)])
         unknown = [plan_id for plan_id in wanted if plan_id not in deleted]
         if not deleted:
             return Failed(f"you have no plan {_listed(unknown)}: get_plans tells which you have")
@@ -68,7 +71,10 @@ class Planning:
         return Done({"plans": [_told(plan) for plan in plans if wanted in (None, plan.status)]})
 
     async def _known(self, context: CallContext) -> dict[str, Plan]:
-        return {plan.id: plan for plan in await self._store.plans_of(context.agent_id)}
+        plans = await self._store.plans_of(context.agent_id)
+        return {
+            plan.id: plan for plan in await in_scope(self._store, context, plans, lambda one: one.space_id)
+        }
 
     def _changes(
         self, context: CallContext, known: Mapping[str, Plan]

@@ -11,9 +11,9 @@ from roomful.domain.goals import MOST_GOALS, OPEN, Goal, check_goal
 from roomful.domain.memories import MOST_MEMORIES, Memory, check_memory
 from roomful.domain.outcomes import Done, Failed, Outcome
 from roomful.domain.ports import CallContext, Clock, Store
-from roomful.domain.shape import UNSET, Json, Unset, clean_json, clean_text
+from roomful.domain.shape import UNSET, Json, clean_json, clean_text
 from roomful.executors.builtin import Operation
-from roomful.spaces.scope import place_of, scope_at
+from roomful.executors.scoped import in_scope, place_of_call
 
 T = TypeVar("T", Memory, Goal)
 A = TypeVar("A", bound=msgspec.Struct)
@@ -75,7 +75,7 @@ class Remembering:
                 value=value,
                 created_at=now,
                 updated_at=now,
-                space_id=_place(context) or UNSET,
+                space_id=place_of_call(context) or UNSET,
                 run_id=context.run.id,
                 message_id=trigger.message_id,
                 entity_id=trigger.entity_id,
@@ -110,7 +110,7 @@ class Remembering:
     def _goal(self, context: CallContext, aim: _Aim, number: int, known: Goal | None) -> Goal:
         """A new goal's id follows from its call, so that a call that runs again makes no second one. A
         changed goal belongs where its words are from now on: other readers than here never see them."""
-        now, here = self._clock.iso(), _place(context)
+        now, here = self._clock.iso(), place_of_call(context)
         status = known.status if known else OPEN
         return Goal(
             id=known.id if known else f"goal_{context.call.id.removeprefix('call_')}_{number}",
@@ -129,14 +129,7 @@ class Remembering:
         return _deleted(wanted.ids, set(meant))
 
     async def _in_scope(self, context: CallContext, things: Sequence[T]) -> list[T]:
-        sources: list[str | Unset] = [thing.space_id for thing in things]
-        scope = await scope_at(self._store, context.agent_id, _place(context), sources)
-        return [thing for thing in things if scope.covers(thing.space_id)]
-
-
-def _place(context: CallContext) -> str | None:
-    """Where the call was made: the run may have entered another space since."""
-    return context.call.active_space_id or place_of(context.run)
+        return await in_scope(self._store, context, things, lambda thing: thing.space_id)
 
 
 def _deleted(wanted: Iterable[str], found: set[str]) -> Json:

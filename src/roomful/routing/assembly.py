@@ -223,7 +223,9 @@ class Assembly:
     def _seen_inside(self) -> Visibility:
         if self._voice.trail is None:
             return Visibility.HIDDEN
-        return self.spec.seen_inside if self.spec is not None else Visibility.FULL
+        seen = self.spec.seen_inside if self.spec is not None else Visibility.FULL
+        elsewhere = self.route is not None and set(self.route.spaces) - {self._voice.run.asks_in}
+        return Visibility.STATUS if elsewhere and seen is not Visibility.HIDDEN else seen
 
     def as_call(self, step: int, index: int) -> Call:
         """The record of this call, ready to be executed or failed."""

@@ -38,7 +38,9 @@ class RouteFinder:
         member_of: Collection[str],
         active_space: str | None,
         has_member: Callable[[str, str], bool],
+        for_whom: str | None = None,
     ) -> None:
+        """`for_whom` is the only member who sees an unaddressed call."""
         self.route: Route | None = None
         """None while undecided. It stays when the call fails later: what was shown there ends there."""
         self.failure: str | None = None
@@ -53,8 +55,9 @@ class RouteFinder:
             self._default = (active_space,)
         self._has_one_place = len(member_of) == 1 and bool(self._default) and not self._is_required
         self._given: dict[str, Json] = {}
+        self._for_whom = for_whom
         if not self._names:
-            self.route = Route(self._default)
+            self.route = Route(self._default, for_whom)
 
     def see(self, token: Token) -> None:
         if self.failure is not None:
@@ -113,7 +116,7 @@ class RouteFinder:
         name = self._rule.entity_arg
         entity = self._given.get(name) if name is not None else None
         if entity is None:
-            return None
+            return self._for_whom if spaces == self._default else None
         if not isinstance(entity, str) or not entity:
             raise Invalid(f"{name!r} must be the id of one member, or null")
         if not spaces:

@@ -121,6 +121,7 @@ class StepRouter:
                 spec.route,
                 member_of=self._around.member_of,
                 active_space=self._where(spec),
+                for_whom=self._for_whom(),
                 has_member=self._around.has_member,
             )
         granted = spec is not None and spec.approval is not None and self._around.granted.whatever(spec.name)
@@ -134,8 +135,14 @@ class StepRouter:
         """Where an unaddressed call goes. What a called run does is shown inside the call; only what it says
         and asks goes where its caller was."""
         run = self._voice.run
-        speaks = spec.asks or spec.approval is not None or spec.shape_is_text
+        asks = spec.asks or spec.approval is not None
+        speaks = asks or (spec.shape_is_text and run.asks_whom is UNSET)
         return run.active_space_id or (run.asks_in if speaks else None) or None
+
+    def _for_whom(self) -> str | None:
+        """What is asked inside a call that one member alone sees is for that member."""
+        run = self._voice.run
+        return run.asks_whom or None if run.active_space_id is UNSET else None
 
     def _call_id(self, name: str, spec: ToolSpec | None) -> str:
         """A new id, or that of a call that had begun before its step had to run again."""

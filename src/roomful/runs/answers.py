@@ -64,7 +64,7 @@ class Answers:
         if close:
             raise Invalid("close: only a poll can be closed; give this card a result")
         approvers = _approvers(spec, call)
-        await self._check_answerer(principal, call, approvers)
+        await self._check_answerer(principal, call, approvers, run.agent_id)
         if call.status != "waiting":
             raise settled_already(call)
         more = self._apply(principal, run, call, spec, result)
@@ -74,7 +74,7 @@ class Answers:
     async def _vote(
         self, principal: Principal, run: Run, call: Call, spec: ToolSpec, result: Json, *, close: bool
     ) -> None:
-        await self._check_answerer(principal, call, spec.approvers if close else Approvers())
+        await self._check_answerer(principal, call, spec.approvers if close else Approvers(), run.agent_id)
         if call.status != "waiting":
             raise settled_already(call)
         cast_so_far = [] if call.answers is UNSET else call.answers
@@ -125,6 +125,8 @@ class Answers:
             if run is None or call.awaited is UNSET:
                 continue
             why = nobody_can(call.awaited, members, run.agent_id)
+            if not any(member.entity_id == run.agent_id for member in members):
+                why = "you are not in this space any more"
             if why is not None:
                 with contextlib.suppress(Conflict):
                     await self._settling.settle(run, without_reply(call, reason=why))
@@ -179,11 +181,18 @@ class Answers:
 
     async def _spec(self, run: Run, call: Call) -> ToolSpec | None:
         """None when the agent lost the tool since: what waits can be answered all the same."""
-        agent = await self._agents.of_run(run)
+        try:
+            agent = await self._agents.of_run(run)
+        except NotFound:
+            return None
         return {spec.name: spec for spec in agent.tools}.get(call.tool_name)
 
-    async def _check_answerer(self, principal: Principal, call: Call, approvers: Approvers) -> None:
+    async def _check_answerer(
+        self, principal: Principal, call: Call, approvers: Approvers, agent_id: str
+    ) -> None:
         """Where a card is shown and who may answer it are different things."""
+        if principal.entity_id == agent_id:
+            raise Forbidden("an agent does not answer its own card")
         if call.target_entity_id is not UNSET and principal.entity_id != call.target_entity_id:
             raise _no_call(call.id)
         roles = [await self._store.role(place.space_id, principal.entity_id) for place in call.places]

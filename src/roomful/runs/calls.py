@@ -176,6 +176,15 @@ class Calls:
             if call.status != "waiting" and voice.is_followed:
                 voice.tell_run(whole_event(call))
 
+    async def show_late(self, voice: Voice, calls: Sequence[Call], tools: Mapping[str, ToolSpec]) -> None:
+        """Results that came while the run was parked, of calls of which nothing but the result is seen."""
+        for call in calls:
+            spec = tools.get(call.tool_name)
+            is_late = call.visibility is Visibility.RESULT and call.space_ids and not call.places
+            if spec is not None and is_late and call.status in ("complete", "error"):
+                changes, heard = show_call(voice, call, spec, self._ids)
+                await voice.kept([*changes, SaveCalls(copies([call])), *voice.saved(*call.space_ids)], heard)
+
     async def give_up(self, voice: Voice, calls: Sequence[Call]) -> None:
         """Calls that are canceled, or of which nobody knows what became of them, as their status says."""
         heard: list[Announcement] = []
@@ -253,6 +262,12 @@ def blocks(call: Call) -> bool:
     return call.status == "waiting" and call.told is UNSET
 
 
+def _asks_people(call: Call) -> bool:
+    if call.waits_for == "reply":
+        return call.awaited is UNSET or call.awaited.of_people
+    return call.waits_for in ("answer", "approval")
+
+
 def pending(call: Call) -> PendingCall:
     """A run's state is the same for everybody in a space, so a call for one member is not part of it; nor is
     one that a machine answers."""
@@ -263,4 +278,5 @@ def pending(call: Call) -> PendingCall:
         args=shown_args(call),
         space_ids=[] if is_for_one else [place.space_id for place in call.places],
         waits_for=call.waits_for,
+        asks_people=_asks_people(call),
     )

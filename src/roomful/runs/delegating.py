@@ -49,7 +49,7 @@ class Delegating:
             await self._begin(voice, call, spec, outcome.child, [*room, *first])
         except OverBound as bound:
             where = call.active_space_id or voice.run.asks_in
-            if not _is_seen(call) and where:
+            if not _is_seen(call) and where and await self._store.role(where, voice.run.agent_id):
                 await show_bound(voice, self._bounds, bound, where)
             return Failed(bound.detail)
         return None
@@ -63,8 +63,11 @@ class Delegating:
         if spec.timeout is not None:
             waiting.deadline = voice.now() + spec.timeout
         heard: list[Announcement] = []
+        is_stored = False
 
         def stored(_: list[object]) -> None:
+            nonlocal is_stored
+            is_stored = True
             for name in ("status", "waits_for", "deadline"):
                 setattr(call, name, getattr(waiting, name))
             self._starting.began(new)
@@ -77,15 +80,16 @@ class Delegating:
         everything = [*changes, new.change, SaveCalls(copies([waiting])), *voice.saved(*spaces)]
         try:
             await voice.try_kept(everything, lambda: heard, stored)
-        except OverBound:
-            for part, status in before:
+        finally:
+            for part, status in () if is_stored else before:
                 part.status, part.child = status, UNSET
-            raise
 
     def _new(self, run: Run, call: Call, wanted: Delegated) -> NewRun:
         trigger = Trigger(type="call", entity_id=run.agent_id, payload=wanted.prompt)
-        asks_in = call.active_space_id or run.asks_in
+        shown_in = call.space_ids[0] if call.space_ids else UNSET
+        asks_in = call.active_space_id or run.asks_in or shown_in
         new = self._starting.child(wanted.agent_id, trigger, run, call_id=call.id, asks_in=asks_in)
+        new.run.asks_whom = call.target_entity_id or run.asks_whom
         new.run.called_as = CalledAs(
             agent_id=wanted.label,
             name=wanted.name,

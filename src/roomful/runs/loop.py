@@ -214,6 +214,7 @@ class RunLoop:
                 lost.append(call)
         if lost:
             await self._calls.give_up(voice, lost)
+        await self._calls.show_late(voice, past.calls, agent.tools)
         await self._refuse_calls(voice, agent, past, ())
         left = [call for call in past.calls if call.status not in SETTLED]
         unsaved = [SaveStep(past.unsaved_step)] if past.unsaved_step is not None else []
@@ -300,6 +301,9 @@ class RunLoop:
     async def _fail(self, voice: Voice, code: str, message: str) -> None:
         voice.run.error = RunError(code=code, message=message)
         try:
+            waiting = [call for call in await self._store.calls(voice.run.id) if blocks(call)]
+            for child in await self._store.children([call.id for call in waiting]):
+                await self._stop(child.id)
             await voice.finish("failed")
         except RoomfulError as error:
             log.warning("run %s could not be ended: %s", voice.run.id, error.detail)

@@ -14,6 +14,8 @@ class Past(msgspec.Struct):
     cut_step: int | None
     """A step whose end was never stored although some of its calls were: it ends with those."""
     unsaved_step: Step | None = None
+    written: dict[int, str] = {}
+    """What was told of steps that never ended."""
     handed: dict[int, list[str]] = {}
     """What the run was told while it worked, by the step that first had it."""
 
@@ -23,7 +25,9 @@ class Past(msgspec.Struct):
 
     def end_cut_step(self) -> None:
         assert self.cut_step is not None
-        self.unsaved_step = Step(run_id=self.calls[-1].run_id, number=self.cut_step)
+        self.unsaved_step = Step(
+            run_id=self.calls[-1].run_id, number=self.cut_step, text=self.written.get(self.cut_step, "")
+        )
         self.steps.append(self.unsaved_step)
 
     def add(self, step: Step, calls: Sequence[Call]) -> None:
@@ -34,7 +38,8 @@ class Past(msgspec.Struct):
 async def read_past(store: Store, run_id: str) -> Past:
     steps = await store.steps(run_id)
     calls = await store.calls(run_id)
+    written = {step.number: step.text for step in steps if step.is_open}
     steps = [step for step in steps if not step.is_open]
     ended = {step.number for step in steps}
     cut = next((call.step for call in calls if call.step not in ended), None)
-    return Past(steps=steps, calls=calls, cut_step=cut)
+    return Past(steps=steps, calls=calls, cut_step=cut, written=written)

@@ -140,6 +140,11 @@ class Posting:
         may_speak = [member for member in members if member.entity_id not in refused]
         why = nobody_can(awaited, may_speak, run.agent_id)
         if why is None:
+            awaited.of_people = any(
+                awaited.includes(member.entity_id, member.kind)
+                for member in members
+                if member.kind == "human"
+            )
             return awaited
         result |= {"reply": None, "reason": why}
         return None

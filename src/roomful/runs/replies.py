@@ -49,7 +49,8 @@ class Replies:
             if call.run_id == said.run_id or call.awaited is UNSET:
                 continue
             run = await self._store.run(call.run_id)
-            if run is not None and _matches(call.awaited, said, run):
+            is_there = run is not None and await self._store.role(said.space_id, run.agent_id) is not None
+            if run is not None and is_there and _matches(call.awaited, said, run):
                 reply = {"messageId": said.message_id, "from": said.entity_id, "text": said.text}
                 found.append(Reply(_settled(call, reply), run))
         return found
@@ -114,7 +115,7 @@ def awaited_by(wait: Json, space_id: str, mentions: Sequence[str]) -> Awaited:
 
 def nobody_can(awaited: Awaited, members: Sequence[Member], own_id: str) -> str | None:
     """Why no reply can ever come, or None."""
-    others = [member for member in members if member.entity_id != own_id]
+    others = [member for member in members if member.entity_id != own_id and member.role != "reader"]
     if any(awaited.includes(member.entity_id, member.kind) for member in others):
         return None
     return "nobody whose reply you wait for is in this space"

@@ -58,7 +58,8 @@ class Settling:
         for message in messages:
             message.parts = [_settled(part, call, child) for part in message.parts]
         trail = await self._trail(run)
-        inside = trail.call(call, child) if trail is not None and call.status in SETTLED else []
+        is_told = trail is not None and call.status in SETTLED and not run.ended
+        inside = trail.call(call, child) if trail is not None and is_told else []
         woken = await self._follow_up(run, call) if _came_late(call) else None
         changes: list[Change] = [ExpectCall(call.id), SaveCalls((call,)), *kept, *more]
         changes += [_saved(place, messages) for place in call.places]

@@ -20,7 +20,7 @@ from roomful.domain.changes import (
     SaveRun,
     TakeOver,
 )
-from roomful.domain.errors import Conflict, NotFound, RoomfulError
+from roomful.domain.errors import Conflict, LeaseLost, NotFound, RoomfulError
 from roomful.domain.ports import Clock, Store
 from roomful.domain.runs import SETTLED, WAITING, Lease, Run, RunError, copies
 from roomful.domain.shape import UNSET, Unset
@@ -56,7 +56,7 @@ class Worker:
         self._voices: dict[str, Voice] = {}
         self._stopping: dict[str, RunError | Unset] = {}
         self._errands: set[asyncio.Future[Any]] = set()
-        self._left: set[str] = set()
+        self._left: dict[str, Lease] = {}
         self._keeper: asyncio.Task[None] | None = None
         self._chores: list[Callable[[], Awaitable[None]]] = []
         self._look = asyncio.Event()
@@ -109,7 +109,7 @@ class Worker:
             return
         task = asyncio.create_task(self._drive(run, lease, in_its_turn))
         self._tasks[run.id] = task
-        task.add_done_callback(lambda _: self._done(run, task))
+        task.add_done_callback(lambda _: self._done(run, lease, task))
 
     def voice(self, run_id: str) -> Voice | None:
         """The voice of a run that is driven here now."""
@@ -164,8 +164,10 @@ class Worker:
         if run.ended:
             return run
         expect = ExpectStatus(run_id=run_id, statuses=("queued", "running", "waiting_tool", "waiting_reply"))
+        run.status, run.is_canceling, run.error = "running", True, why
+        take: list[Change] = [expect, TakeOver(run_id=run_id, owner=self.id), SaveRun(run)]
         try:
-            [_, lease] = await self._store.commit([expect, TakeOver(run_id=run_id, owner=self.id)])
+            [_, lease, _] = await self._store.commit(take)
         except Conflict:
             ended = await self._store.run(run_id)
             assert ended is not None
@@ -183,8 +185,13 @@ class Worker:
             run.status = "running"
             if in_its_turn:
                 voice.takes_its_turn()
-            assert self._drive_to is not None
-            await self._drive_to(voice)
+            if run.is_canceling:
+                voice.resume(await self._store.open_messages(run.id))
+                voice.trail = await find_trail(self._store, run)
+                await self._end_canceled(voice, run.error)
+            else:
+                assert self._drive_to is not None
+                await self._drive_to(voice)
         except asyncio.CancelledError:
             if run.id in self._stopping:
                 await self._end_canceled(voice, self._stopping[run.id])
@@ -192,7 +199,7 @@ class Worker:
                 await self._hand_over(voice)
                 raise
         if not run.ended and run.status not in WAITING:
-            self._left.add(run.id)
+            self._left[run.id] = lease
         await self._left_alone(run)
 
     async def _left_alone(self, run: Run) -> None:
@@ -204,20 +211,23 @@ class Worker:
                 log.warning("what follows run %s has to wait: %s", run.id, error.detail)
 
     async def _end_canceled(self, voice: Voice, why: RunError | Unset) -> None:
-        """First what it waits for, so that nothing wakes it up again; then those it called; then itself."""
-        calls = [call for call in await self._store.calls(voice.run.id) if call.status not in SETTLED]
-        canceled = [msgspec.structs.replace(call, status="canceled") for call in calls]
-        voice.run.pending_tool_calls = []
-        voice.run.error = why
-        called = [call for call in calls if call.waits_for == "child_run"]
+        """First what it waits for, so that nothing wakes it up again; then those it called; then itself. If
+        the gateway stops in between, whoever takes up the run goes on with this."""
+        made = await self._store.calls(voice.run.id)
+        called = [call for call in made if call.waits_for == "child_run"]
+        canceled = [
+            msgspec.structs.replace(call, status="canceled") for call in made if call.status not in SETTLED
+        ]
+        run = voice.run
+        run.status, run.is_canceling, run.error, run.pending_tool_calls = "running", True, why, []
         if called:
-            voice.run.status = "running"
-            await voice.kept([SaveCalls(copies(canceled)), SaveRun(msgspec.structs.replace(voice.run))])
+            await voice.kept([SaveCalls(copies(canceled)), SaveRun(msgspec.structs.replace(run))])
             for child in await self._store.children([call.id for call in called]):
                 await self.cancel(child.id)
             show_trees(voice, called, await self._store.descent([call.id for call in called]))
         changes: list[Change] = [SaveCalls(copies(canceled))] if canceled else []
         inside = [news for call in canceled for news in voice.trail.call(call)] if voice.trail else []
+        run.is_canceling = UNSET
         await voice.finish("canceled", changes, inside)
 
     async def _hand_over(self, voice: Voice) -> None:
@@ -227,14 +237,14 @@ class Worker:
         except RoomfulError as error:
             log.warning("run %s was not handed over: %s", voice.run.id, error.detail)
 
-    def _done(self, run: Run, task: "asyncio.Task[None]") -> None:
+    def _done(self, run: Run, lease: Lease, task: "asyncio.Task[None]") -> None:
         if self._tasks.get(run.id) is task:
             del self._tasks[run.id]
             self._voices.pop(run.id, None)
         self._stopping.pop(run.id, None)
         if not task.cancelled() and (error := task.exception()) is not None:
             log.error("run %s was left by its driver", run.id, exc_info=error)
-            self._left.add(run.id)
+            self._left[run.id] = lease
         if self._keeper is not None and (run.id in self._left or run.in_turn):
             self._look.set()
 
@@ -246,9 +256,10 @@ class Worker:
             self._look.clear()
             try:
                 await self._keep_alive()
-                for run_id in list(self._left):
-                    await self._store.commit([Release(run_id)])
-                    self._left.discard(run_id)
+                for run_id, lease in list(self._left.items()):
+                    with contextlib.suppress(LeaseLost):
+                        await self._store.commit([Guard(lease), Release(run_id)])
+                    self._left.pop(run_id, None)
                 await self._take_up()
                 for chore in self._chores:
                     await chore()

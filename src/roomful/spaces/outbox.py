@@ -48,8 +48,9 @@ class Outbox:
         return self._commit(changes, then)
 
     async def kept(self, changes: Sequence[Change], heard: Sequence[Announcement] = ()) -> None:
-        """The same, and returns when it is done. Canceling the caller does not take it back."""
-        await asyncio.shield(self.keep(changes, heard))
+        """The same, and returns when it is done. Canceling the caller does not take it back: it is canceled
+        once this is done."""
+        await _to_its_end(self.keep(changes, heard))
 
     async def tried(
         self,
@@ -57,16 +58,15 @@ class Outbox:
         heard: Callable[[], Sequence[Announcement]],
         then: Callable[[list[Any]], None],
     ) -> None:
-        """Stores what the store may refuse, which is the caller's to mend and spoils nothing here. Canceling
-        the caller does not take it back."""
+        """Stores what the store may refuse, which is the caller's to mend and spoils nothing here. A caller
+        that is canceled is so once this is done."""
 
         def done(results: list[Any]) -> None:
             self._learn(changes, results[1:])
             self._release([*heard()])
             then(results[1:])
 
-        commit = asyncio.ensure_future(self._store.commit([Guard(self._lease), *changes], done))
-        await asyncio.shield(commit)
+        await _to_its_end(asyncio.ensure_future(self._store.commit([Guard(self._lease), *changes], done)))
 
     def save(self, changes: Sequence[Change]) -> None:
         """Stores what was heard already; nobody waits for it."""
@@ -91,3 +91,12 @@ class Outbox:
         self._commits.discard(commit)
         if not commit.cancelled() and (error := commit.exception()) is not None:
             self._failure = self._failure or error
+
+
+async def _to_its_end(commit: asyncio.Future[Any]) -> None:
+    """Whoever is canceled meanwhile knows afterwards whether it was stored."""
+    try:
+        await asyncio.shield(commit)
+    except asyncio.CancelledError:
+        await asyncio.wait([commit])
+        raise

@@ -19,9 +19,7 @@ GENERAL = {
 
 def run_event(run: Run, space_id: str) -> RunChanged:
     """The run's state as this space may know it; without a space, whole."""
-    kinds: dict[WaitsFor, None] = {
-        one.waits_for: None for one in run.pending_tool_calls if one.waits_for is not UNSET
-    }
+    kinds: list[WaitsFor] = [one.waits_for for one in run.pending_tool_calls if one.waits_for is not UNSET]
     shown = [call for call in run.pending_tool_calls if space_id in call.space_ids or not space_id]
     pending = [msgspec.structs.replace(call, space_ids=[space_id]) if space_id else call for call in shown]
     return RunChanged(
@@ -31,7 +29,10 @@ def run_event(run: Run, space_id: str) -> RunChanged:
         status=run.status,
         trigger=trigger_seen(run, (space_id,)) if space_id else run.trigger,
         pending_tool_calls=pending or UNSET,
-        waits_for=list(kinds) if kinds and run.status in WAITING else UNSET,
+        asks_people=any(one.asks_people for one in run.pending_tool_calls)
+        if run.status in WAITING
+        else UNSET,
+        waits_for=kinds if kinds and run.status in WAITING else UNSET,
         error=_in_general(run.error) if space_id else run.error,
         root_run_id=run.root_run_id if run.parent_call_id is not UNSET else UNSET,
     )
@@ -66,6 +67,7 @@ def run_through(run: Run, through: Sequence[str]) -> Run:
         error=told[0].error,
         usage=UNSET,
         started_by=run.started_by if run.trigger.space_id in through else UNSET,
+        called_as=UNSET,
         asks_in=run.asks_in if run.asks_in in through else UNSET,
         shown_in=[space_id for space_id in run.shown_in if space_id in through],
     )

@@ -113,6 +113,8 @@ def seen_call(call: Call, child: Child | Unset = UNSET) -> ChildCall | None:
     """A sub-agent's call as the delegation shows it; None when it is not to be seen."""
     if call.seen_inside is Visibility.HIDDEN:
         return None
+    if call.status == "waiting" and call.told is not UNSET:
+        call = msgspec.structs.replace(call, status="complete", result=call.told)
     whole = call.seen_inside is Visibility.FULL
     tells = call.seen_inside in (Visibility.FULL, Visibility.RESULT)
     failed = call.status == "error"

@@ -18,7 +18,6 @@ from roomful.web.desk import Desk
 from roomful.web.feeds.following import TRIES, Following
 from roomful.web.sse import frame_of
 
-_PEOPLE = frozenset({"answer", "approval", "reply"})
 _REPLAYED = 200
 _decode = msgspec.json.Decoder(Message).decode
 
@@ -41,8 +40,8 @@ class PostFeed:
         self._busy: set[str] = set()
         self._asking: set[str] = set()
         """Runs, called by ours, that wait for a person."""
-        self._leaning: set[str] = set()
-        """Runs of ours that wait for others."""
+        self._leaning: dict[str, int] = {}
+        """Runs of ours that wait for others, and for how many."""
 
     async def open(self) -> tuple[Subscription, bytes]:
         before = self._house.bus.position(self._channel)
@@ -68,7 +67,8 @@ class PostFeed:
             if self._is_ours(entry.announcement):
                 frames.append(frame_of(entry, self._epoch, self._who.form))
                 self._note(entry.announcement)
-        if not self._busy or (self._asking and self._busy <= self._leaning):
+        everybody_waits = self._busy <= self._leaning.keys()
+        if not self._busy or (everybody_waits and len(self._asking) >= sum(self._leaning.values())):
             self.has_ended = True
         return b"".join(frames)
 
@@ -91,14 +91,15 @@ class PostFeed:
             self._busy.clear()
         elif isinstance(event, RunChanged):
             is_called = event.root_run_id is not UNSET
-            for runs in (self._busy, self._asking, self._leaning):
+            for runs in (self._busy, self._asking):
                 runs.discard(event.run_id)
+            self._leaning.pop(event.run_id, None)
             if event.status in WAITING:
-                if is_called and _PEOPLE & set(event.waits_for or ()):
+                if is_called and event.asks_people:
                     self._asking.add(event.run_id)
                 elif not is_called and not _rests(event):
                     self._busy.add(event.run_id)
-                    self._leaning.add(event.run_id)
+                    self._leaning[event.run_id] = len(event.waits_for or ())
             elif event.status not in ENDED and not is_called:
                 self._busy.add(event.run_id)
 
@@ -116,17 +117,27 @@ class PostFeed:
                 self._frame(MessageChanged(self.space_id, message)) for message in self._said(page.messages)
             ]
             runs = [await self._house.store.run(run.id) or run for run in posted.runs]
+            asking = {run.root_run_id for run in runs if await self._asks_below(run)}
             since = self.frames(subscription.take())
-            return subscription, b"".join([*said, since, *self._at_rest(runs)])
+            return subscription, b"".join([*said, since, *self._at_rest(runs, asking)])
         raise Unavailable("this space is too lively to be read just now: try again")
 
     def _said(self, messages: list[msgspec.Raw]) -> list[Message]:
         decoded = map(_decode, messages)
         return [one for one in decoded if one.id == self._message_id or one.run_id in self._runs]
 
-    def _at_rest(self, runs: list[Run]) -> list[bytes]:
+    async def _asks_below(self, run: Run) -> bool:
+        """Whether the run waits for others, one of whom waits for a person."""
+        below = await self._house.store.runs_of_root(run.root_run_id) if run.status in WAITING else []
+        return any(_rests(run_event(one, "")) for one in below if one.id != run.id)
+
+    def _at_rest(self, runs: list[Run], asking: set[str]) -> list[bytes]:
         """Runs that ended, or began to wait, before the stream was taken up."""
-        resting = [run for run in runs if run.id in self._busy and _rests(run_event(run, self.space_id))]
+        resting = [
+            run
+            for run in runs
+            if run.id in self._busy and (_rests(run_event(run, self.space_id)) or run.root_run_id in asking)
+        ]
         self._busy -= {run.id for run in resting}
         self.has_ended = not self._busy
         return [self._frame(run_event(run, self.space_id)) for run in resting]
@@ -139,5 +150,5 @@ class PostFeed:
 def _rests(event: RunChanged) -> bool:
     """It has ended, or somebody has to do something before it goes on."""
     if event.status in WAITING:
-        return event.waits_for is UNSET or bool(_PEOPLE & set(event.waits_for))
+        return bool(event.asks_people)
     return event.status in ENDED

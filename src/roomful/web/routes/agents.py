@@ -71,7 +71,8 @@ async def replace_agent(ask: Ask[Config, NoQuery, Agent]) -> ASGIApp:
 async def remove_agent(ask: Ask[None, NoQuery, Agent]) -> ASGIApp:
     """Its runs are stopped and it leaves its spaces; what it said stays, under its name."""
     house, agent = ask.house, ask.about
-    for run in await house.store.runs(agent_id=agent.id, statuses=ACTIVE):
+    runs = await house.store.runs(agent_id=agent.id, statuses=ACTIVE)
+    for run in sorted(runs, key=lambda run: run.depth):
         await house.worker.cancel(run.id)
     spaces = await house.store.my_spaces(agent.id)
     changes: list[Change] = [RemoveMember(each.space.id, agent.id) for each in spaces]
