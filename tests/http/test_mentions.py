@@ -11,9 +11,9 @@ from tests.http.casting import Cast, check_alike, mentions, once, people, quiet,
 from tests.http.storming import ACTIVE, calm
 from tests.http.test_delegation import SEARCH, both
 from tests.requirements import requirement
-from tests.servers.fake_openai import Answer, Asked, FakeOpenAI, call, hold, text
+from tests.servers.fake_openai import CUT, Answer, Asked, FakeOpenAI, call, hold, text
 from tests.servers.inhouse import InHouse
-from tests.servers.roomful import PATIENCE, Caller, Event, Roomful, openai
+from tests.servers.roomful import PATIENCE, Caller, Event, Roomful, fold, openai
 
 pytestmark = requirement("C-06")
 
@@ -438,3 +438,34 @@ def test_killed_once_the_message_is_closed_the_mention_still_starts_one_run(tmp_
 
 def _mentions_bob(event: Event) -> bool:
     return event.data.get("message", {}).get("mentions") == ["bob"]
+
+
+def test_plain_words_are_not_said_twice_when_the_answer_is_cut_behind_them(
+    tmp_path: Path, model: FakeOpenAI
+) -> None:
+    look = {
+        "name": "look",
+        "description": "Look.",
+        "executionType": "basic",
+        "execution": {"mode": "static", "output": "seen"},
+    }
+    with Roomful(tmp_path) as house:
+        ada = house.person("ada")
+        house.agent("talker", openai(model.base_url), look, speaks="text")
+        house.space("room", "ada", "talker")
+        model.answer(
+            Answer([*text("Hello."), *call("look", {})[:1], CUT]),
+            Answer([*text("Hello."), *call("look", {})]),
+            Answer([*text("Bye."), *call("look", {})[:1], hold("never")]),
+            Answer(text("Bye.")),
+        )
+        with ada.listen("room") as listener:
+            ada.say("room", "hi")
+            listener.wait_for("text-end", count=3)
+            house.kill()
+        house.start()
+        with ada.listen("room") as listener:
+            listener.wait(lambda _: not house.admin.get("/api/runs?status=running")["runs"])
+            assert fold(listener.events) == ada.messages("room")
+        said = [part["text"] for part in ada.messages("room")[1]["parts"]]
+        assert said == ["Hello.", "Bye."]

@@ -326,7 +326,7 @@ class View:
             case "part.reset":
                 part = self._part("id", data["partId"])
                 part["status"] = "streaming"
-                part.update({"text": ""} if part["type"] == "text" else {"args": {}})
+                part.update({"args": {}} if part["type"] == "tool_call" else {"text": ""})
             case _:
                 pass
         return self
@@ -374,6 +374,8 @@ class View:
         if name == "text-start":
             part |= {"type": "text", "text": ""}
             part |= {"toolCallId": data["toolCallId"]} if "toolCallId" in data else {}
+            part |= {"type": "reasoning"} if data.get("reasoning") else {}
+            part |= {"step": data["step"]} if "step" in data else {}
         else:
             part |= {
                 "type": "tool_call",
@@ -384,6 +386,7 @@ class View:
             part |= {"args": {}} if data["showsArgs"] else {}
             part |= {"result": None} if data["showsResult"] else {}
             part |= {"customUI": data["customUI"]} if "customUI" in data else {}
+            part |= {"targetEntityId": data["targetEntityId"]} if "targetEntityId" in data else {}
         message["parts"].append(part)
 
     def _call(self, name: str, data: dict[str, Any]) -> None:

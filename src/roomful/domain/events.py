@@ -36,6 +36,7 @@ class TextStarted(Noun):
     created_at: str
     tool_call_id: str | Unset = UNSET
     reasoning: bool | Unset = UNSET
+    step: int | Unset = UNSET
 
 
 class TextDelta(Noun):

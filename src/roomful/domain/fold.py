@@ -251,8 +251,10 @@ def _new_part(event: TextStarted | CallStarted) -> Part:
             target_entity_id=event.target_entity_id,
         )
     if event.reasoning:
-        return ReasoningPart(id=event.part_id, text="", status="streaming")
-    return TextPart(id=event.part_id, text="", status="streaming", tool_call_id=event.tool_call_id)
+        return ReasoningPart(id=event.part_id, text="", status="streaming", step=event.step)
+    return TextPart(
+        id=event.part_id, text="", status="streaming", tool_call_id=event.tool_call_id, step=event.step
+    )
 
 
 def empty_part(part: Part) -> Part:

@@ -17,12 +17,15 @@ class TextPart(Noun, tag_field="type", tag="text"):
     text: str
     status: PartStatus = "complete"
     tool_call_id: str | Unset = UNSET
+    step: int | Unset = UNSET
+    """Of plain words: the model's answer they belong to. If that has to be given again, they are too."""
 
 
 class ReasoningPart(Noun, tag_field="type", tag="reasoning"):
     id: str
     text: str
     status: PartStatus = "complete"
+    step: int | Unset = UNSET
 
 
 class MemberAnswer(Noun):

@@ -69,7 +69,7 @@ class StepRouter:
         self._stored: dict[int, Call] = {}
         self._thought: list[str] = []
         self._usage = Usage()
-        self._speech = Speech(voice, around.members, around.member_of)
+        self._speech = Speech(step, voice, around.members, around.member_of)
 
     def feed(self, deltas: Sequence[ModelDelta]) -> None:
         for delta in deltas:

@@ -25,8 +25,13 @@ class Speech:
     """`spoken` is what was said to its end so far."""
 
     def __init__(
-        self, voice: Voice, members: Callable[[str], Sequence[Member]], member_of: Collection[str]
+        self,
+        step: int,
+        voice: Voice,
+        members: Callable[[str], Sequence[Member]],
+        member_of: Collection[str],
     ) -> None:
+        self._step = step
         self._voice = voice
         self._members = members
         self._member_of = member_of
@@ -39,7 +44,7 @@ class Speech:
             return
         if self._open is None or self._open.reasoning is not reasoning:
             self.end()
-            part_id = self._voice.start(space_id, TextStarted, reasoning=reasoning or UNSET)
+            part_id = self._voice.start(space_id, TextStarted, reasoning=reasoning or UNSET, step=self._step)
             self._open = _Open(space_id=space_id, part_id=part_id, reasoning=reasoning)
         said = self._open
         said.pieces.append(text)

@@ -58,7 +58,7 @@ class Voice:
         self._own = OwnMessages()
         self._has_ended = False
         self._out = Outbox(lease, store, self._release, self._learn)
-        self._spares: dict[tuple[str, str | None], str] = {}
+        self._spares: dict[tuple[str, str | None], list[str]] = {}
         self._unsaved: set[str] = set()
         self._saving: asyncio.TimerHandle | None = None
 
@@ -76,10 +76,11 @@ class Voice:
         spares: list[ToolCallPart | TextPart] = []
         for message in self._own:
             space_id = message.space_id
-            for part in [part for part in message.parts if part.status == "streaming"]:
+            for part in [part for part in message.parts if _is_of_step(part, step)]:
                 self.say(space_id, PartReset(space_id=space_id, part_id=part.id), part_for_one(part))
                 if not isinstance(part, ReasoningPart):
-                    self._spares[space_id, part.tool_call_id or None] = part.id
+                    key = (space_id, part.tool_call_id or None)
+                    self._spares.setdefault(key, []).append(part.id)
                     spares.append(part)
         return spares
 
@@ -100,8 +101,10 @@ class Voice:
     def start(self, space_id: str, make: type[TextStarted] | type[CallStarted], **fields: Any) -> str:
         """Opens a part in the run's message of this space, and the message if this is its first. A part
         that was emptied because its step runs again is taken up instead."""
-        if (spare := self._spares.pop((space_id, fields.get("tool_call_id")), None)) is not None:
-            return spare
+        if (spares := self._spares.get((space_id, fields.get("tool_call_id")))) and not fields.get(
+            "reasoning"
+        ):
+            return spares.pop(0)
         message_id = self._own.current(space_id)
         part_id = self._ids.new("prt")
         now = self._clock.iso()
@@ -438,3 +441,9 @@ class Voice:
             self._saving.cancel()
             self._saving = None
         self._unsaved.clear()
+
+
+def _is_of_step(part: Part, step: int) -> bool:
+    """Whether it was begun by an answer that is asked for once more."""
+    is_plain = not isinstance(part, ToolCallPart) and part.step == step
+    return part.status == "streaming" or (is_plain and part.status == "complete")

@@ -157,8 +157,9 @@ export class View {
   }
 }
 
-function newText({ partId, reasoning, toolCallId }) {
+function newText({ partId, reasoning, toolCallId, step }) {
   const part = { type: reasoning ? "reasoning" : "text", id: partId, text: "", status: "streaming" };
+  if (step !== undefined) part.step = step;
   return toolCallId && !reasoning ? { ...part, toolCallId } : part;
 }
 
