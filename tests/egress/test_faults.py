@@ -9,7 +9,7 @@ import zlib
 
 import pytest
 
-from roomful.domain.ports import OutboundRequest
+from roomful.domain.outbound import OutboundRequest
 from roomful.egress import EgressFailed, HttpEgress
 from tests.egress.endpoints import Handler, answering, get, http, listening, read_request
 

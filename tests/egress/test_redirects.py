@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from roomful.domain.ports import OutboundRequest
+from roomful.domain.outbound import OutboundRequest
 from roomful.egress import EgressFailed, EgressRefused, HttpEgress
 from tests.egress.endpoints import Names, answering, get, http
 

@@ -6,19 +6,11 @@ from typing import Any
 
 import pytest
 
-from roomful.domain.changes import (
-    AddMessage,
-    AddSpace,
-    KeepAlive,
-    MarkRead,
-    PutMember,
-    RemoveMember,
-    SaveSpace,
-    SaveStep,
-)
+from roomful.domain.changes import AddMessage, AddSpace, MarkRead, PutMember, RemoveMember, SaveSpace
 from roomful.domain.errors import Conflict, Invalid, NotFound, RoomfulError, Unavailable
 from roomful.domain.messages import TextPart
 from roomful.domain.ports import Store
+from roomful.domain.run_changes import KeepAlive, SaveStep
 from roomful.domain.runs import Step
 from roomful.store import open_store
 from tests.store.things import HandClock, ids, message, seqs, settle_in, space

@@ -5,9 +5,9 @@ import asyncio
 import msgspec
 import pytest
 
-from roomful.domain.changes import AddRun, ExpectNoneHanded, Hand, SaveRun, TakeHanded
 from roomful.domain.errors import Conflict, NotFound
 from roomful.domain.ports import Store
+from roomful.domain.run_changes import AddRun, ExpectNoneHanded, Hand, SaveRun, TakeHanded
 from roomful.domain.runs import Handed, RunStatus
 from tests.store.things import LATER, NOON, run
 

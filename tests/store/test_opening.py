@@ -5,8 +5,9 @@ from importlib import resources
 
 import pytest
 
-from roomful.domain.changes import AddMessage, KeepAlive
+from roomful.domain.changes import AddMessage
 from roomful.domain.ports import Store
+from roomful.domain.run_changes import KeepAlive
 from roomful.store import CannotOpen, migrate, migrating, open_store
 from roomful.store.sqlite import SqliteEngine
 from tests.store.things import HandClock, ids, message, say, settle_in

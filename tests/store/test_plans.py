@@ -6,10 +6,11 @@ from typing import Any
 import msgspec
 import pytest
 
-from roomful.domain.changes import AddRun, ExpectPlan, PutAgent, PutPlan, RemoveAgent, RemovePlans
+from roomful.domain.changes import ExpectPlan, PutAgent, PutPlan, RemoveAgent, RemovePlans
 from roomful.domain.errors import Conflict, NotFound, OverBound
 from roomful.domain.plans import MOST_ACTIVE, MOST_COMPLETED, Plan
 from roomful.domain.ports import Store
+from roomful.domain.run_changes import AddRun
 from roomful.domain.shape import UNSET
 from tests.store.things import LATER, NOON, agent, run
 

@@ -15,9 +15,10 @@ from urllib.parse import parse_qs, quote, urlsplit
 import psycopg
 import pytest
 
-from roomful.domain.changes import AddEntity, AddMessage, AddRun, AddSpace, ClaimRun, KeepAlive, SaveRun
+from roomful.domain.changes import AddEntity, AddMessage, AddSpace
 from roomful.domain.errors import Conflict, Unavailable
 from roomful.domain.ports import Store
+from roomful.domain.run_changes import AddRun, ClaimRun, KeepAlive, SaveRun
 from roomful.store import migrate, open_store
 from roomful.store.postgres import PostgresEngine
 from tests.requirements import requirement

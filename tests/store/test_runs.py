@@ -5,10 +5,11 @@ import asyncio
 import msgspec
 import pytest
 
-from roomful.domain.changes import (
-    AddMessage,
+from roomful.domain.changes import AddMessage, Change
+from roomful.domain.errors import Conflict, LeaseLost, NotFound
+from roomful.domain.ports import Store
+from roomful.domain.run_changes import (
     AddRun,
-    Change,
     ClaimRun,
     EndLeases,
     ExpectCall,
@@ -22,8 +23,6 @@ from roomful.domain.changes import (
     TakeOver,
     Unblock,
 )
-from roomful.domain.errors import Conflict, LeaseLost, NotFound
-from roomful.domain.ports import Store
 from roomful.domain.runs import ACTIVE, Lease, RunError, Step, Usage
 from tests.store.things import LATER, call, ids, message, pending, run, settle_in
 

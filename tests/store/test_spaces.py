@@ -6,7 +6,6 @@ import pytest
 from roomful.domain.changes import (
     AddEntity,
     AddMessage,
-    AddRun,
     AddSpace,
     EraseEntity,
     MarkRead,
@@ -17,6 +16,7 @@ from roomful.domain.changes import (
 )
 from roomful.domain.errors import Conflict, NotFound
 from roomful.domain.ports import Store
+from roomful.domain.run_changes import AddRun
 from roomful.domain.spaces import Member, MySpace
 from tests.requirements import requirement
 from tests.store.things import LATER, HandClock, entity, message, run, say, seqs, settle_in, space

@@ -5,9 +5,10 @@ from typing import Any
 
 import pytest
 
-from roomful.domain.changes import AddMessage, AddRun
+from roomful.domain.changes import AddMessage
 from roomful.domain.events import CallInput, CallStarted, RunChanged, TextDelta, TextStarted
 from roomful.domain.messages import Message
+from roomful.domain.run_changes import AddRun
 from roomful.domain.runs import Run, Trigger
 from roomful.web.feeds import people
 from tests.web.visiting import ADMIN_KEY, Stream, Visit, story

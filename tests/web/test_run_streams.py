@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from roomful.domain.agents import Agent
-from roomful.domain.changes import AddEntity, AddMessage, PutAgent, PutMember, SaveMessage, SaveRun
+from roomful.domain.changes import AddEntity, AddMessage, PutAgent, PutMember, SaveMessage
 from roomful.domain.entities import Entity
 from roomful.domain.events import (
     Announcement,
@@ -19,6 +19,7 @@ from roomful.domain.events import (
     TextStarted,
 )
 from roomful.domain.messages import Message, TextPart
+from roomful.domain.run_changes import SaveRun
 from roomful.domain.runs import RunStatus
 from roomful.domain.shape import UNSET
 from tests.web.visiting import ADMIN_KEY, Stream, Visit, story

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from roomful.domain.changes import AddRun
 from roomful.domain.events import TextDelta, TextStarted
+from roomful.domain.run_changes import AddRun
 from roomful.domain.runs import PendingCall, Run, RunError, Trigger, Usage
 from tests.web.visiting import ADMIN_KEY, Visit, story
 

@@ -13,11 +13,12 @@ import msgspec
 
 from roomful.app.clock import SystemClock
 from roomful.bus import MemoryBus
-from roomful.domain.changes import AddEntity, AddSpace, AddToken, PutMember, SaveRun
+from roomful.domain.changes import AddEntity, AddSpace, AddToken, PutMember
 from roomful.domain.entities import Entity, Token
 from roomful.domain.errors import Conflict
 from roomful.domain.events import Announcement, SpaceEvent
 from roomful.domain.ports import Store
+from roomful.domain.run_changes import SaveRun
 from roomful.domain.runs import Lease, Run
 from roomful.domain.spaces import Role, Space
 from roomful.runs.answers import Answers

@@ -1,7 +1,6 @@
 """What the thinking rooms ask of the outside. Each port is small and says what it promises."""
 
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from typing import Any, Protocol, TypeVar
 
 import msgspec
@@ -11,7 +10,6 @@ from roomful.domain.blobs import Blob
 from roomful.domain.changes import Change
 from roomful.domain.deltas import ModelDelta, ModelRequest
 from roomful.domain.entities import Entity, Principal, Token
-from roomful.domain.errors import RoomfulError
 from roomful.domain.events import Announcement, CutReason, Position
 from roomful.domain.goals import Goal
 from roomful.domain.grants import Grant
@@ -299,55 +297,3 @@ class Executor(Protocol):
     async def execute(self, context: CallContext) -> Outcome:
         """Never raises for what a tool or its author can do wrong: that is Failed."""
         ...
-
-
-class EgressRefused(RoomfulError):
-    """The request was never sent: its URL, port, address, method or headers are not allowed."""
-
-    code = "forbidden"
-
-
-class EgressFailed(RoomfulError):
-    """The request was sent, or tried, and no usable answer came."""
-
-    code = "unavailable"
-
-
-class OutboundRequest(msgspec.Struct, frozen=True):
-    method: str
-    url: str
-    headers: Mapping[str, str] = {}
-    body: bytes | None = None
-    timeout: float | None = 30.0
-    """Seconds for everything together; None bounds only the silence between two bytes."""
-    redirects: int = 0
-    """How many to follow; each is judged like a first URL, and takes no secret to another origin."""
-
-
-class OutboundResponse(msgspec.Struct, frozen=True):
-    status: int
-    headers: Mapping[str, str]
-    """Names in lower case; of a repeated header the values joined by a comma."""
-    body: bytes
-    """Decompressed."""
-
-
-class OutboundStream(Protocol):
-    status: int
-    headers: Mapping[str, str]
-
-    def chunks(self) -> AsyncIterator[bytes]:
-        """The body as it arrives, decompressed. Raises EgressFailed."""
-        ...
-
-
-class Egress(Protocol):
-    """The only way out for tools.
-
-    A host is resolved once and the connection goes to an address that was judged; private ones are reached
-    only where the operator allowed `host:port`. Answers are bounded in size and time, cookies are not kept.
-    Raises EgressRefused and EgressFailed, whose sentences a model may read.
-    """
-
-    async def send(self, request: OutboundRequest) -> OutboundResponse: ...
-    def stream(self, request: OutboundRequest) -> AbstractAsyncContextManager[OutboundStream]: ...

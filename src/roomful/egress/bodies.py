@@ -4,7 +4,7 @@ import zlib
 from collections.abc import AsyncIterable, AsyncIterator, Iterator
 from typing import Final
 
-from roomful.domain.ports import EgressFailed
+from roomful.domain.outbound import EgressFailed
 
 PIECE: Final = 65_536
 ACCEPTED: Final = "gzip, deflate"

@@ -8,7 +8,7 @@ from typing import Final
 
 import aiohttp
 
-from roomful.domain.ports import (
+from roomful.domain.outbound import (
     EgressFailed,
     EgressRefused,
     OutboundRequest,

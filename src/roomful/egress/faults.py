@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 import aiohttp
 
-from roomful.domain.ports import EgressFailed
+from roomful.domain.outbound import EgressFailed
 
 
 @contextmanager

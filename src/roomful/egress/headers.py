@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
-from roomful.domain.ports import EgressRefused
+from roomful.domain.outbound import EgressRefused
 
 METHODS: Final = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 _MAX_HEADERS: Final = 64

@@ -7,7 +7,7 @@ from urllib.parse import urljoin
 import msgspec
 import yarl
 
-from roomful.domain.ports import EgressRefused, OutboundRequest
+from roomful.domain.outbound import EgressRefused, OutboundRequest
 from roomful.egress.bodies import ACCEPTED
 from roomful.egress.headers import check_headers, check_method, harmless
 from roomful.egress.urls import Target, parse_url

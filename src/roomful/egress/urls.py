@@ -7,7 +7,7 @@ from typing import Final, Literal, cast
 
 import msgspec
 
-from roomful.domain.ports import EgressRefused
+from roomful.domain.outbound import EgressRefused
 from roomful.egress.addresses import pack
 
 MAX_URL: Final = 8192

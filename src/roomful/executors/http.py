@@ -5,8 +5,9 @@ from typing import Final
 from urllib.parse import quote, urlencode
 
 from roomful.domain.errors import RoomfulError
+from roomful.domain.outbound import Egress, OutboundRequest
 from roomful.domain.outcomes import Failed, Outcome
-from roomful.domain.ports import CallContext, Egress, OutboundRequest
+from roomful.domain.ports import CallContext
 from roomful.domain.shape import UNSET, Json, encode_json
 from roomful.domain.tools import Http, ToolSpec
 from roomful.executors.masking import EnvFor, Masker

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Final
 
 from roomful.domain.agents import AgentSpec, McpServer
 from roomful.domain.errors import Invalid
+from roomful.domain.outbound import Egress
 from roomful.domain.outcomes import Failed, Outcome
-from roomful.domain.ports import CallContext, Egress
+from roomful.domain.ports import CallContext
 from roomful.domain.tools import Mcp, ToolSpec
 from roomful.executors.mcp_pins import MemoryPins, Pins
 from roomful.executors.mcp_results import continued, later_state, outcome_of

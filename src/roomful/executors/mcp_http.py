@@ -8,7 +8,7 @@ import anyio
 import httpx2
 
 from roomful.domain.errors import RoomfulError
-from roomful.domain.ports import Egress, EgressFailed, OutboundRequest, OutboundStream
+from roomful.domain.outbound import Egress, EgressFailed, OutboundRequest, OutboundStream
 from roomful.executors.mcp_results import LARGEST_RESULT
 
 _LONGEST: Final = 600.0

@@ -4,7 +4,7 @@ import asyncio
 import logging
 
 from roomful.domain.agents import AgentSpec, Dialect, McpServer
-from roomful.domain.ports import Egress
+from roomful.domain.outbound import Egress
 from roomful.domain.shape import Json
 from roomful.executors.masking import Masker
 from roomful.executors.mcp_listing import Listing, make_listing

@@ -19,7 +19,7 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from roomful.domain.agents import McpServer
 from roomful.domain.errors import RoomfulError
-from roomful.domain.ports import Egress
+from roomful.domain.outbound import Egress
 from roomful.domain.shape import Json
 from roomful.executors.mcp_http import GuardedTransport
 from roomful.executors.mcp_results import LARGEST_RESULT, told

@@ -7,8 +7,8 @@ from typing import Final
 
 import msgspec
 
+from roomful.domain.outbound import OutboundResponse
 from roomful.domain.outcomes import Done, Failed, Outcome
-from roomful.domain.ports import OutboundResponse
 from roomful.domain.shape import Json, clean_json, clean_text, decode_json
 from roomful.executors.masking import Masker
 from roomful.tools.reading import children_of

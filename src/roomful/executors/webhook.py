@@ -4,8 +4,9 @@ from collections.abc import Callable
 from typing import Final
 
 from roomful.domain.errors import RoomfulError
+from roomful.domain.outbound import Egress, OutboundRequest
 from roomful.domain.outcomes import Failed, Outcome, Waiting
-from roomful.domain.ports import CallContext, Clock, Egress, OutboundRequest
+from roomful.domain.ports import CallContext, Clock
 from roomful.domain.runs import Call
 from roomful.domain.shape import Json, encode_json
 from roomful.domain.tools import ToolSpec, Webhook

@@ -8,12 +8,13 @@ from typing import assert_never
 import msgspec
 
 from roomful.domain.agents import AgentSpec
-from roomful.domain.changes import Change, SaveCalls
+from roomful.domain.changes import Change
 from roomful.domain.deltas import CallOpened, CallPiece, ModelDelta, ReasoningPiece, TextPiece, UsageReport
 from roomful.domain.events import Announcement, SpaceEvent
 from roomful.domain.grants import Granted
 from roomful.domain.messages import TextPart, ToolCallPart
 from roomful.domain.ports import Ids
+from roomful.domain.run_changes import SaveCalls
 from roomful.domain.runs import Call
 from roomful.domain.shape import UNSET, clean_text
 from roomful.domain.spaces import Member

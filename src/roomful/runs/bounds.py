@@ -3,10 +3,11 @@
 from datetime import UTC, datetime
 
 from roomful.domain.agents import AgentSpec, Limits
-from roomful.domain.changes import Change, ExpectRoom
+from roomful.domain.changes import Change
 from roomful.domain.errors import OverBound
 from roomful.domain.messages import ToolCallPart
 from roomful.domain.ports import Clock, Ids, Store
+from roomful.domain.run_changes import ExpectRoom
 from roomful.domain.runs import Run
 from roomful.runs.past import Past
 

@@ -6,11 +6,12 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from roomful.domain.changes import Change, SaveCalls
+from roomful.domain.changes import Change
 from roomful.domain.events import Announcement
 from roomful.domain.messages import ToolCallPart
 from roomful.domain.outcomes import Done, Ends, Failed, Outcome, Waiting
 from roomful.domain.ports import CallContext, Executor, Ids
+from roomful.domain.run_changes import SaveCalls
 from roomful.domain.runs import SETTLED, Call, PendingCall, copies
 from roomful.domain.shape import UNSET
 from roomful.domain.tools import ToolSpec, Visibility

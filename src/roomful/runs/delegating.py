@@ -6,12 +6,13 @@ from collections.abc import Sequence
 import msgspec
 
 from roomful.domain.agents import Limits
-from roomful.domain.changes import Change, SaveCalls
+from roomful.domain.changes import Change
 from roomful.domain.errors import Conflict, OverBound
 from roomful.domain.events import Announcement
 from roomful.domain.messages import PartStatus, ToolCallPart
 from roomful.domain.outcomes import Delegated, Failed, Waiting
 from roomful.domain.ports import Clock, Store
+from roomful.domain.run_changes import SaveCalls
 from roomful.domain.runs import Call, CalledAs, Run, RunError, Trigger, copies
 from roomful.domain.shape import UNSET
 from roomful.domain.tools import ToolSpec, Visibility

@@ -2,9 +2,9 @@
 
 import msgspec
 
-from roomful.domain.changes import TakeHanded
 from roomful.domain.errors import Conflict
 from roomful.domain.ports import Store
+from roomful.domain.run_changes import TakeHanded
 from roomful.domain.runs import Handed
 from roomful.domain.shape import UNSET
 from roomful.runs.past import Past

@@ -8,11 +8,12 @@ from typing import Any
 import msgspec
 
 from roomful.domain.agents import Agent
-from roomful.domain.changes import AddMessage, Change, TakeHanded
+from roomful.domain.changes import AddMessage, Change
 from roomful.domain.errors import Conflict, NotFound, OverBound
 from roomful.domain.events import Announcement, MessageChanged
 from roomful.domain.messages import Message
 from roomful.domain.ports import Clock, Ids, Store
+from roomful.domain.run_changes import TakeHanded
 from roomful.domain.runs import WAITING, Handed, Run, Trigger
 from roomful.domain.shape import UNSET
 from roomful.runs.agents import Agents

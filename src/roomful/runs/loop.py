@@ -8,13 +8,14 @@ from contextlib import aclosing
 import msgspec
 
 from roomful.domain.agents import AgentSpec
-from roomful.domain.changes import Change, ExpectNoneHanded, SaveCalls, SaveRun, SaveStep
+from roomful.domain.changes import Change
 from roomful.domain.deltas import ModelFailed, ModelMessage, ModelRequest, SystemMessage, UserMessage
 from roomful.domain.errors import Conflict, LeaseLost, NotFound, OverBound, RoomfulError, Unavailable
 from roomful.domain.grants import Granted
 from roomful.domain.messages import TextPart, ToolCallPart
 from roomful.domain.outcomes import Ends, Failed
 from roomful.domain.ports import Ids, Models, Store
+from roomful.domain.run_changes import ExpectNoneHanded, SaveCalls, SaveRun, SaveStep
 from roomful.domain.runs import SETTLED, Call, Run, RunError, Step
 from roomful.domain.shape import UNSET
 from roomful.domain.usage import Usage

@@ -5,9 +5,10 @@ from typing import Any, cast
 
 import msgspec
 
-from roomful.domain.changes import Change, ExpectCall, SaveCalls, Unblock
+from roomful.domain.changes import Change
 from roomful.domain.events import Announcement
 from roomful.domain.ports import Store
+from roomful.domain.run_changes import ExpectCall, SaveCalls, Unblock
 from roomful.domain.runs import Awaited, Call, Run
 from roomful.domain.shape import UNSET, Json
 from roomful.domain.spaces import Member

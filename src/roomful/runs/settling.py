@@ -6,11 +6,12 @@ from typing import Any
 
 import msgspec
 
-from roomful.domain.changes import Change, ExpectCall, SaveCalls, SaveParts, Unblock
+from roomful.domain.changes import Change, SaveParts
 from roomful.domain.errors import Conflict
 from roomful.domain.events import Announcement, MessageChanged, SpaceEvent
 from roomful.domain.messages import Message, Part, ToolCallPart
 from roomful.domain.ports import Clock, Store
+from roomful.domain.run_changes import ExpectCall, SaveCalls, Unblock
 from roomful.domain.runs import SETTLED, Call, Place, Run, Trigger
 from roomful.domain.shape import UNSET, Json, Unset
 from roomful.domain.tools import Visibility

@@ -6,9 +6,10 @@ from typing import Literal
 import msgspec
 
 from roomful.domain.agents import Agent
-from roomful.domain.changes import AddRun, Change
+from roomful.domain.changes import Change
 from roomful.domain.events import Announcement
 from roomful.domain.ports import Clock, Ids
+from roomful.domain.run_changes import AddRun
 from roomful.domain.runs import Lease, Run, Trigger
 from roomful.domain.shape import UNSET, Unset
 from roomful.runs.worker import Worker

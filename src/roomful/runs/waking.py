@@ -4,9 +4,10 @@ never dropped: what a run was handed and did not get to starts another one."""
 import msgspec
 
 from roomful.domain.agents import Agent
-from roomful.domain.changes import Change, Hand
+from roomful.domain.changes import Change
 from roomful.domain.messages import Woke
 from roomful.domain.ports import Clock, Store
+from roomful.domain.run_changes import Hand
 from roomful.domain.runs import Handed, Run, Trigger
 from roomful.domain.shape import UNSET
 from roomful.runs.starting import NewRun, Starting

@@ -8,8 +8,10 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from roomful.domain.changes import (
-    Change,
+from roomful.domain.changes import Change
+from roomful.domain.errors import Conflict, LeaseLost, NotFound, RoomfulError
+from roomful.domain.ports import Clock, Store
+from roomful.domain.run_changes import (
     ClaimRun,
     EndLeases,
     ExpectStatus,
@@ -20,8 +22,6 @@ from roomful.domain.changes import (
     SaveRun,
     TakeOver,
 )
-from roomful.domain.errors import Conflict, LeaseLost, NotFound, RoomfulError
-from roomful.domain.ports import Clock, Store
 from roomful.domain.runs import SETTLED, WAITING, Lease, Run, RunError, copies
 from roomful.domain.shape import UNSET, Unset
 from roomful.spaces.trails import find_trail, show_trees

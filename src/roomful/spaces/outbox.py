@@ -5,9 +5,10 @@ import asyncio
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from roomful.domain.changes import Change, Guard
+from roomful.domain.changes import Change
 from roomful.domain.events import Announcement
 from roomful.domain.ports import Store
+from roomful.domain.run_changes import Guard
 from roomful.domain.runs import Lease
 
 

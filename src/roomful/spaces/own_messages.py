@@ -3,9 +3,12 @@ parts; one that a mention has closed stays here until all its parts are settled.
 
 from collections.abc import Iterator, Sequence
 
+import msgspec
+
 from roomful.domain.events import SpaceEvent
 from roomful.domain.fold import SpaceView
-from roomful.domain.messages import Message, Part
+from roomful.domain.messages import UNSETTLED, Message, Part, ToolCallPart, as_seen_by, part_for_one
+from roomful.domain.runs import RunStatus
 from roomful.spaces.announcer import copy_of
 
 
@@ -86,3 +89,30 @@ class OwnMessages:
         if view is None:
             view = self._views[space_id] = SpaceView(open_only=True)
         return view
+
+
+def final_copy(own: Message, status: RunStatus, now: str) -> Message:
+    """The message as it is when the run has ended so, or has closed it."""
+    message = copy_of(own)
+    message.status = "final"
+    message.updated_at = now
+    for part in message.parts:
+        if part.status in UNSETTLED or (status == "canceled" and part.status == "waiting"):
+            part.status = "canceled"
+    return message
+
+
+def by_audience(message: Message) -> list[tuple[Message, str | None]]:
+    """The message as everybody sees it, and for each member who has parts of their own, those alone."""
+    public = as_seen_by(message, None)
+    seen: list[tuple[Message, str | None]] = [(public, None)] if public.parts or not message.parts else []
+    for entity_id in {one for part in message.parts if (one := part_for_one(part))}:
+        own = [part for part in message.parts if part_for_one(part) == entity_id]
+        seen.append((msgspec.structs.replace(message, parts=own), entity_id))
+    return seen
+
+
+def is_of_step(part: Part, step: int) -> bool:
+    """Whether it was begun by an answer that is asked for once more."""
+    is_plain = not isinstance(part, ToolCallPart) and part.step == step
+    return part.status == "streaming" or (is_plain and part.status == "complete")

@@ -4,13 +4,12 @@ What must be durable is committed before anybody hears it, and whatever is said 
 rest is heard at once and saved a moment later. Every write carries the run's lease.
 """
 
-import asyncio
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import msgspec
 
-from roomful.domain.changes import AddMessage, Change, Release, SaveMessage, SaveRun, SaveStep, Unblock
+from roomful.domain.changes import AddMessage, Change, SaveMessage
 from roomful.domain.errors import NotFound, RoomfulError
 from roomful.domain.events import (
     AgentInactive,
@@ -29,14 +28,15 @@ from roomful.domain.messages import (
     TextPart,
     ToolCallPart,
     Woke,
-    as_seen_by,
     part_for_one,
 )
 from roomful.domain.ports import Clock, Ids, Store
+from roomful.domain.run_changes import Release, SaveRun, SaveStep, Unblock
 from roomful.domain.runs import Lease, Place, Run, RunStatus
 from roomful.spaces.announcer import Announcer, copy_of
+from roomful.spaces.later import Later
 from roomful.spaces.outbox import Outbox
-from roomful.spaces.own_messages import OwnMessages
+from roomful.spaces.own_messages import OwnMessages, by_audience, final_copy, is_of_step
 from roomful.spaces.run_news import run_began, run_event
 from roomful.spaces.trails import Trail
 
@@ -60,7 +60,7 @@ class Voice:
         self._out = Outbox(lease, store, self._release, self._learn)
         self._spares: dict[tuple[str, str | None], list[str]] = {}
         self._unsaved: set[str] = set()
-        self._saving: asyncio.TimerHandle | None = None
+        self._later = Later(SAVE_SECONDS, self._save)
 
     def resume(self, messages: Sequence[Message]) -> None:
         """Takes up the run's open messages where it left them."""
@@ -76,7 +76,7 @@ class Voice:
         spares: list[ToolCallPart | TextPart] = []
         for message in self._own:
             space_id = message.space_id
-            for part in [part for part in message.parts if _is_of_step(part, step)]:
+            for part in [part for part in message.parts if is_of_step(part, step)]:
                 self.say(space_id, PartReset(space_id=space_id, part_id=part.id), part_for_one(part))
                 if not isinstance(part, ReasoningPart):
                     key = (space_id, part.tool_call_id or None)
@@ -305,7 +305,7 @@ class Voice:
     ) -> None:
         heard: list[Announcement] = [*before]
         saves: list[Change] = []
-        for message in map(self._final, self._own):
+        for message in [final_copy(own, self.run.status, self._clock.iso()) for own in self._own]:
             saves.append(SaveMessage(message))
             heard.extend(self.whole(message))
         if self.trail is not None:
@@ -350,16 +350,10 @@ class Voice:
 
     def whole(self, message: Message) -> list[Announcement]:
         """The message for everybody, and to each member for whom it has parts of their own, those."""
-        public = as_seen_by(message, None)
-        heard = [self._about_message(public)] if public.parts or not message.parts else []
-        for entity_id in {one for part in message.parts if (one := part_for_one(part))}:
-            own = [part for part in message.parts if part_for_one(part) == entity_id]
-            heard.append(self._about_message(msgspec.structs.replace(message, parts=own), entity_id))
-        return heard
-
-    def _about_message(self, message: Message, audience: str | None = None) -> Announcement:
-        event = MessageChanged(space_id=message.space_id, message=message)
-        return self.about(message.space_id, event, audience)
+        return [
+            self.about(message.space_id, MessageChanged(space_id=message.space_id, message=seen), audience)
+            for seen, audience in by_audience(message)
+        ]
 
     def close(self, space_id: str, mentions: Sequence[str]) -> tuple[list[Change], list[Announcement]]:
         """The run's message here mentions somebody: what comes behind it belongs into another one. It is
@@ -370,18 +364,9 @@ class Voice:
         message.mentions = list(dict.fromkeys([*message.mentions, *mentions]))
         if any(part.status in UNSETTLED or part.status == "waiting" for part in message.parts):
             return [SaveMessage(copy_of(message))], self.whole(copy_of(message))
-        closed = self._final(message)
+        closed = final_copy(message, self.run.status, self._clock.iso())
         self._own.drop(closed.id)
         return [SaveMessage(closed)], self.whole(closed)
-
-    def _final(self, own: Message) -> Message:
-        message = copy_of(own)
-        message.status = "final"
-        message.updated_at = self._clock.iso()
-        for part in message.parts:
-            if part.status in UNSETTLED or (self.run.status == "canceled" and part.status == "waiting"):
-                part.status = "canceled"
-        return message
 
     # Inside.
 
@@ -410,14 +395,17 @@ class Voice:
 
     def _save_soon(self, space_id: str) -> None:
         self._unsaved.add(space_id)
-        self._save_at_leisure()
+        self._later.come()
 
     def _save(self) -> None:
-        self._saving = None
         if self._unsaved:
             self._out.save(self.saved(*self._unsaved))
             self._unsaved.clear()
         self.keep_trail()
+
+    def _stop_saving(self) -> None:
+        self._later.stop()
+        self._unsaved.clear()
 
     # What the run that called this one shows of it.
 
@@ -425,25 +413,9 @@ class Voice:
         """The model wrote on; the part that shows this run is told a moment later."""
         if self.trail is not None:
             self.trail.write(text)
-            self._save_at_leisure()
+            self._later.come()
 
     def keep_trail(self) -> None:
         """Stores what was written and not told yet, and tells it."""
         if self.trail is not None and (step := self.trail.unsaved()) is not None:
             self.keep([SaveStep(step)], self.trail.told(step))
-
-    def _save_at_leisure(self) -> None:
-        if self._saving is None:
-            self._saving = asyncio.get_running_loop().call_later(SAVE_SECONDS, self._save)
-
-    def _stop_saving(self) -> None:
-        if self._saving is not None:
-            self._saving.cancel()
-            self._saving = None
-        self._unsaved.clear()
-
-
-def _is_of_step(part: Part, step: int) -> bool:
-    """Whether it was begun by an answer that is asked for once more."""
-    is_plain = not isinstance(part, ToolCallPart) and part.step == step
-    return part.status == "streaming" or (is_plain and part.status == "complete")

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 import msgspec
 
-from roomful.domain.changes import ExpectRoom
 from roomful.domain.errors import Conflict, NotFound, OverBound
 from roomful.domain.ports import Descent
+from roomful.domain.run_changes import ExpectRoom
 from roomful.domain.runs import Call, Handed, Run, Step
 from roomful.domain.shape import encode_json
 from roomful.store.database import Database, Reader, Write
