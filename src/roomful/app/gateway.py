@@ -11,28 +11,13 @@ from roomful.app.clock import RandomIds, SystemClock
 from roomful.app.configs import Configs, load_agents, load_functions
 from roomful.app.sealing import SecretBox
 from roomful.app.toolkit import Toolkit
+from roomful.app.workshop import Workshop
 from roomful.bus import MemoryBus
 from roomful.domain.errors import Invalid
 from roomful.domain.ports import Clock, Ids, Store
 from roomful.domain.runs import Lease, Run
 from roomful.executors.python import PythonTool
 from roomful.models import ModelShelf
-from roomful.runs.agents import Agents
-from roomful.runs.answers import Answers
-from roomful.runs.bounds import Bounds
-from roomful.runs.calls import Calls
-from roomful.runs.delegating import Children, Delegating
-from roomful.runs.hopeless import Hopeless
-from roomful.runs.intake import Intake
-from roomful.runs.leftover import Leftover
-from roomful.runs.loop import RunLoop
-from roomful.runs.plans import Plans
-from roomful.runs.posting import Posting
-from roomful.runs.replies import Replies
-from roomful.runs.results import Results
-from roomful.runs.settling import Settling
-from roomful.runs.starting import Starting
-from roomful.runs.waking import Waking
 from roomful.runs.worker import Worker
 from roomful.settings import Settings, split
 from roomful.spaces.access import Access
@@ -73,7 +58,6 @@ class Gateway:
         announcer = Announcer(bus)
         history = History(store, announcer)
         blobs = Blobs(store, clock, ids)
-        results = Results(blobs)
         callbacks = Callbacks(settings, secret)
 
         def make_voice(run: Run, lease: Lease) -> Voice:
@@ -98,54 +82,19 @@ class Gateway:
             functions=functions,
             stop=worker.cancel,
         )
-        agents = Agents(store, configs.ready, self._toolkit.mcp.offered, self._toolkit.python.complete)
-        bounds = Bounds(store, clock, ids)
-        starting = Starting(worker=worker, announcer=announcer, clock=clock, ids=ids)
-        waking = Waking(store=store, starting=starting, clock=clock)
-        replies = Replies(store=store, worker=worker, announcer=announcer)
-        posting = Posting(store=store, waking=waking, replies=replies, bounds=bounds)
-        delegating = Delegating(store=store, starting=starting, bounds=bounds)
-        calls = Calls(
-            self._toolkit.executors, results=results, posting=posting, delegating=delegating, ids=ids
-        )
-        loop = RunLoop(
+        workshop = Workshop(
+            self._toolkit,
             store=store,
-            agents=agents,
-            models=models,
-            history=history,
-            calls=calls,
-            posting=posting,
-            starting=starting,
-            bounds=bounds,
-            stop=worker.cancel,
-            ids=ids,
-        )
-        worker.use(loop.drive)
-        settling = Settling(
-            store=store, worker=worker, announcer=announcer, starting=starting, results=results, clock=clock
-        )
-        children = Children(store=store, settling=settling, worker=worker, clock=clock)
-        answers = Answers(
-            store=store, agents=agents, settling=settling, children=children, clock=clock, ids=ids
-        )
-        leftover = Leftover(
-            store=store,
-            agents=agents,
-            waking=waking,
-            bounds=bounds,
+            access=access,
             announcer=announcer,
+            history=history,
+            blobs=blobs,
+            configs=configs,
+            models=models,
+            worker=worker,
             clock=clock,
             ids=ids,
         )
-        worker.after_each(children.ended)
-        worker.after_each(leftover.hand_on_from)
-        hopeless = Hopeless(store=store, settling=settling)
-        worker.after_each(hopeless.look)
-        worker.each_tick(hopeless.look_once)
-        worker.each_tick(children.settle_left)
-        worker.each_tick(leftover.hand_on)
-        worker.each_tick(answers.expire_overdue)
-        worker.each_tick(Plans(store=store, starting=starting, clock=clock).fire_due)
         self.house = House(
             store=store,
             bus=bus,
@@ -155,18 +104,9 @@ class Gateway:
             announcer=announcer,
             history=history,
             blobs=blobs,
-            intake=Intake(
-                store=store,
-                access=access,
-                announcer=announcer,
-                starting=starting,
-                waking=waking,
-                replies=replies,
-                clock=clock,
-                ids=ids,
-            ),
+            intake=workshop.intake,
             worker=worker,
-            answers=answers,
+            answers=workshop.answers,
             limits=Limits(settings.limit_posts, settings.limit_streams),
             admin_digest=admin_digest,
             allowed_hosts=_own_names(settings),

@@ -1,0 +1,88 @@
+"""What a run's life is made of, wired: how it begins, works, waits, is answered and leads to others."""
+
+from roomful.app.configs import Configs
+from roomful.app.toolkit import Toolkit
+from roomful.domain.ports import Clock, Ids, Models, Store
+from roomful.runs.agents import Agents
+from roomful.runs.answers import Answers
+from roomful.runs.bounds import Bounds
+from roomful.runs.calls import Calls
+from roomful.runs.delegating import Children, Delegating
+from roomful.runs.hopeless import Hopeless
+from roomful.runs.intake import Intake
+from roomful.runs.leftover import Leftover
+from roomful.runs.loop import RunLoop
+from roomful.runs.plans import Plans
+from roomful.runs.posting import Posting
+from roomful.runs.replies import Replies
+from roomful.runs.results import Results
+from roomful.runs.settling import Settling
+from roomful.runs.starting import Starting
+from roomful.runs.waking import Waking
+from roomful.runs.worker import Worker
+from roomful.spaces.access import Access
+from roomful.spaces.announcer import Announcer
+from roomful.spaces.blobs import Blobs
+from roomful.spaces.history import History
+
+
+class Workshop:
+    """`intake` is where runs come from outside, `answers` what they waited for; the worker is told what to
+    drive and what to look after."""
+
+    def __init__(
+        self,
+        toolkit: Toolkit,
+        *,
+        store: Store,
+        access: Access,
+        announcer: Announcer,
+        history: History,
+        blobs: Blobs,
+        configs: Configs,
+        models: Models,
+        worker: Worker,
+        clock: Clock,
+        ids: Ids,
+    ) -> None:
+        agents = Agents(store, configs.ready, toolkit.mcp.offered, toolkit.python.complete)
+        results = Results(blobs)
+        bounds = Bounds(store, clock, ids)
+        starting = Starting(worker=worker, announcer=announcer, clock=clock, ids=ids)
+        waking = Waking(store=store, starting=starting, clock=clock)
+        replies = Replies(store=store, worker=worker, announcer=announcer)
+        posting = Posting(store=store, waking=waking, replies=replies, bounds=bounds)
+        delegating = Delegating(store=store, starting=starting, bounds=bounds)
+        calls = Calls(toolkit.executors, results=results, posting=posting, delegating=delegating, ids=ids)
+        loop = RunLoop(
+            store=store, agents=agents, models=models, history=history, calls=calls, posting=posting,
+            starting=starting, bounds=bounds, stop=worker.cancel, ids=ids,
+        )  # fmt: skip
+        settling = Settling(
+            store=store, worker=worker, announcer=announcer, starting=starting, results=results, clock=clock
+        )
+        children = Children(store=store, settling=settling, worker=worker, clock=clock)
+        leftover = Leftover(
+            store=store,
+            agents=agents,
+            waking=waking,
+            bounds=bounds,
+            announcer=announcer,
+            clock=clock,
+            ids=ids,
+        )
+        self.answers = Answers(
+            store=store, agents=agents, settling=settling, children=children, clock=clock, ids=ids
+        )
+        self.intake = Intake(
+            store=store, access=access, announcer=announcer, starting=starting, waking=waking,
+            replies=replies, clock=clock, ids=ids,
+        )  # fmt: skip
+        worker.use(loop.drive)
+        hopeless = Hopeless(store=store, settling=settling)
+        for hook in (children.ended, leftover.hand_on_from, hopeless.look):
+            worker.after_each(hook)
+        plans = Plans(store=store, starting=starting, clock=clock)
+        chores = (hopeless.look_once, children.settle_left, leftover.hand_on, self.answers.expire_overdue)
+        for chore in (*chores, plans.fire_due):
+            worker.each_tick(chore)
