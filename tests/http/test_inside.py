@@ -282,7 +282,6 @@ def test_a_form_is_answered_though_its_agent_lost_the_tool(house: Roomful, ada: 
         assert (form["status"], form["result"], form["answeredBy"]) == ("complete", "yes", "ada")
 
 
-@pytest.mark.xfail(strict=True, reason="a run that fails before it takes up its messages leaves them open")
 def test_a_run_that_cannot_go_on_closes_its_messages(house: Roomful, ada: Caller) -> None:
     with FakeOpenAI(lost_tool()) as model:
         state = answered_without_its_tool(house, ada, model)

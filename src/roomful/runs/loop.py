@@ -94,10 +94,11 @@ class RunLoop:
 
     async def _drive(self, voice: Voice, clock: asyncio.Timeout) -> None:
         run = voice.run
+        voice.resume(await self._store.open_messages(run.id))
+        voice.trail = await find_trail(self._store, run)
         agent = await self._equip(run)
         if agent.spec.limits.run_seconds is not None:
             clock.reschedule(asyncio.get_running_loop().time() + agent.spec.limits.run_seconds)
-        voice.trail = await find_trail(self._store, run)
         past = await read_past(self._store, run.id)
         done = await self._take_up(voice, past, agent)
         opening: list[ModelMessage] | None = None
@@ -201,7 +202,6 @@ class RunLoop:
 
     async def _take_up(self, voice: Voice, past: Past, agent: Equipped) -> Executed:
         """After a pause or a crash: what was left half done is settled before the model is asked again."""
-        voice.resume(await self._store.open_messages(voice.run.id))
         if past.cut_step is not None:
             voice.drop_unfinished()
             past.end_cut_step()
