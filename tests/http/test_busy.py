@@ -103,8 +103,12 @@ def at_of(ears: Listener, name: str, **fields: Any) -> int:
 def woke(ears: Listener, ada: Caller, word: str) -> Any:
     """What the message says of what it woke, heard live and found again."""
     [stored] = [one for one in ada.messages("room") if one["parts"][0].get("text") == word]
-    live = [e.data["message"] for e in ears.events if e.name == "smartSpace.message"]
-    [heard] = [message for message in live if message["id"] == stored["id"]]
+
+    def told(events: list[Event]) -> list[Any]:
+        live = [e.data["message"] for e in events if e.name == "smartSpace.message"]
+        return [message for message in live if message["id"] == stored["id"]]
+
+    [heard] = ears.wait(told)
     assert heard.get("woke") == stored.get("woke")
     return stored.get("woke")
 

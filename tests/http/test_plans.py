@@ -197,7 +197,7 @@ def test_what_came_due_while_the_house_was_closed_is_done_once_and_told_as_late(
         assert told["Report"]["late"] == pytest.approx(late, abs=PATIENCE)
         assert "missed" not in told["Tea"]
         assert told["Tea"]["late"] > timedelta(days=4).total_seconds()
-        said = next(words(asked) for asked in model.requests[-2:] if "Report" in words(asked))
+        said = next(words(asked) for asked in model.requests[-2:] if 'plan "Report"' in words(asked))
         assert "It begins 4 days, 1:00:0" in said
         assert "4 later times were missed meanwhile" in said
         assert [plan["status"] for plan in sorted(plans(house), key=lambda plan: plan["name"])] == [
@@ -258,11 +258,17 @@ def test_an_agent_reads_its_plans_by_their_state(house: InHouse, model: FakeOpen
     assert everything == [{k: v for k, v in plan.items() if k != "agentId"} for plan in plans(house)]
     assert "status" in does(house, model, "get_plans", {"status": "open"})
 
-    system = model.requests[-1].messages[0]["content"]
-    assert (
-        f"Report ({active['id']}) at 2026-03-03T08:00:00.000Z, then as 0 9 * * * in Europe/Vienna" in system
-    )
-    assert "Tea" not in system
+    [system, user, *_] = [message["content"] for message in model.requests[-1].messages]
+    [line] = [line for line in user.splitlines() if line.startswith("plan ")]
+    assert json.loads(line.removeprefix("plan ")) == {
+        "id": active["id"],
+        "name": "Report",
+        "nextAt": "2026-03-03T08:00:00.000Z",
+        "cron": "0 9 * * *",
+        "timezone": "Europe/Vienna",
+        "instruction": DAILY["instruction"],
+    }
+    assert "Report" not in system
 
 
 @requirement("T-12")

@@ -97,6 +97,7 @@ def test_the_minimal_tool_of_the_composite_document() -> None:
         input_schema={"type": "object", "properties": {}},
         executor=Http(url="https://budget.example.com/q4"),
         visibility=Visibility.STATUS,
+        seen_inside=Visibility.STATUS,
         route=COMPOSITE_ROUTE,
     )
 
