@@ -469,3 +469,27 @@ def test_an_agent_cannot_approve_its_own_call(house: Roomful, ada: Caller) -> No
             assert answers(itself, waiting, {"approved": True}) == 403
             assert answers(ada, waiting, {"approved": True}) == 200
             listener.wait_for("run.completed", runId=run_id)
+
+
+def test_a_form_inside_asks_where_the_call_is_shown(house: Roomful, ada: Caller) -> None:
+    house.person("grace")
+    grace = Caller(house, house.admin.post("/api/entities/grace/tokens", expect=201)["token"], "grace")
+    script = Script(
+        boss=[
+            Answer(call("ask_scout", {"targetSpaceId": "finance", "prompt": "ask them"})),
+            Answer(text("ok")),
+        ],
+        scout=[Answer(call("form", {"q": "May I?"})), Answer(text("done"))],
+    )
+    with FakeOpenAI(script) as model:
+        house.agent("boss", openai(model.base_url), delegate("scout", FORM), instructions="You are boss.")
+        house.space("room", "ada", "boss")
+        house.space("finance", "grace", "boss")
+        with ada.listen("room") as here, grace.listen("finance") as there:
+            run_id = ada.say("room", "go")["runs"][0]["runId"]
+            asked = there.wait(lambda events: [e.data for e in events if e.data.get("pendingToolCalls")])[0]
+            answer = {"toolCallId": asked["pendingToolCalls"][0]["toolCallId"], "result": "yes"}
+            grace.post(f"/api/runs/{asked['runId']}/tool-results", answer)
+            here.wait_for("run.completed", runId=run_id)
+            checked(there, grace, "finance")
+            assert len(checked(here, ada, "room")) == 1

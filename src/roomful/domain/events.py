@@ -245,7 +245,6 @@ class Announcement(msgspec.Struct, kw_only=True):
     event: SpaceEvent
     space_id: str
     run_id: str | None = None
-    message_id: str | None = None
     audience: str | None = None
     opens: bool = False
     """The message in this event is new and whole: from now on it grows."""

@@ -76,7 +76,8 @@ class Run(Noun):
     started_by: str | Unset = UNSET
     """The agent whose run started this one."""
     asks_in: str | Unset = UNSET
-    """Where a called run asks people and speaks when it names no space: where its caller was."""
+    """Where a called run asks people and speaks when it names no space: where the call is shown, else where
+    its caller was."""
     asks_whom: str | Unset = UNSET
     """The only member who sees what a called run asks there: whoever alone sees the call."""
     called_as: CalledAs | Unset = UNSET

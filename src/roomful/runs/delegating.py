@@ -88,7 +88,7 @@ class Delegating:
     def _new(self, run: Run, call: Call, wanted: Delegated) -> NewRun:
         trigger = Trigger(type="call", entity_id=run.agent_id, payload=wanted.prompt)
         shown_in = call.space_ids[0] if call.space_ids else UNSET
-        asks_in = call.active_space_id or run.asks_in or shown_in
+        asks_in = shown_in or call.active_space_id or run.asks_in
         new = self._starting.child(wanted.agent_id, trigger, run, call_id=call.id, asks_in=asks_in)
         new.run.asks_whom = call.target_entity_id or run.asks_whom
         new.run.called_as = CalledAs(

@@ -171,7 +171,7 @@ class Intake:
 
     def _announce(self, message: Message) -> None:
         event = MessageChanged(space_id=message.space_id, message=msgspec.structs.replace(message))
-        self._announcer([Announcement(event=event, space_id=message.space_id, message_id=message.id)])
+        self._announcer([Announcement(event=event, space_id=message.space_id)])
 
     def _message(
         self, author: str, space_id: str, text: str, members: Sequence[Member], mentions: Sequence[str]

@@ -177,7 +177,7 @@ async def _find(ask: Ask[NewText, NoQuery, Space] | Ask[None, NoQuery, Space]) -
 
 async def _save(ask: Ask[NewText, NoQuery, Space] | Ask[None, NoQuery, Space], message: Message) -> None:
     event = MessageChanged(space_id=message.space_id, message=message)
-    heard = Announcement(event=event, space_id=message.space_id, message_id=message.id)
+    heard = Announcement(event=event, space_id=message.space_id)
     await ask.house.store.commit([SaveMessage(message)], lambda _: ask.house.announcer([heard]))
 
 
