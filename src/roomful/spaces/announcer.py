@@ -3,6 +3,7 @@
 import msgspec
 
 from roomful.domain.events import (
+    Announce,
     Announcement,
     CallCompleted,
     CallFailed,
@@ -37,6 +38,11 @@ class Announcer:
     def __init__(self, bus: Bus) -> None:
         self._bus = bus
         self._views: dict[str, SpaceView] = {}
+        self._listeners: list[Announce] = []
+
+    def also_tell(self, listener: Announce) -> None:
+        """Called with everything that is announced from here on, after its readers here."""
+        self._listeners.append(listener)
 
     def __call__(self, announcements: list[Announcement]) -> None:
         for announcement in announcements:
@@ -44,6 +50,8 @@ class Announcer:
                 self._fold(announcement)
                 self._bus.publish(space_channel(announcement.space_id), (announcement,))
             self._tell_run(announcement)
+        for listener in self._listeners:
+            listener(announcements)
 
     def adopt(self, message: Message) -> None:
         """A message that was parked grows again: readers see it from memory as of now."""
