@@ -147,8 +147,8 @@ def _grown(rng: random.Random) -> list[list[Op]]:
         else:
             if rng.random() < 0.5:
                 ops.append(("set", path, ""))
-            for _ in range(rng.randint(1, 5)):
-                ops.append(("append", path, rng.choice("xyé")))
+            bits: list[Op] = [("append", path, rng.choice("xyé")) for _ in range(rng.randint(1, 5))]
+            ops += bits
     groups: list[list[Op]] = [[]]
     for op in ops:
         groups[-1].append(op)
