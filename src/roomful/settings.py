@@ -22,6 +22,8 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     port: Annotated[int, msgspec.Meta(ge=0, le=65535)] = 8000
     database: str = "sqlite:///roomful.db"
     bus: str = "memory:"
+    workers: Annotated[int, msgspec.Meta(ge=1, le=256)] = 1
+    """How many equal processes serve. More than one share a Postgres database and a Redis bus."""
     agents: str | None = None
     """A folder of agent configurations and scripts, loaded at start."""
     demo: bool = False

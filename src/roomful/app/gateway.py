@@ -122,8 +122,8 @@ class Gateway:
     async def open(
         cls, settings: Settings, *, clock: Clock | None = None, ids: Ids | None = None
     ) -> "Gateway":
-        if settings.bus != "memory:":
-            raise Invalid(f"--bus {settings.bus!r}: only memory: can be had")
+        if settings.bus != "memory:" and not settings.bus.startswith("redis://"):
+            raise Invalid(f"--bus {settings.bus!r}: write memory: or redis://…")
         clock = clock or SystemClock()
         store = await open_store(settings.database, clock)
         new_key, digest = await _admin_digest(store, settings)

@@ -1,0 +1,54 @@
+"""One process that serves: from the first run it takes to the last one it hands over, and never longer."""
+
+import asyncio
+import logging
+import os
+import socket
+import threading
+from collections.abc import Callable
+
+from roomful.app.gateway import Gateway
+from roomful.settings import Settings
+from roomful.web.server import Server
+
+STOP_SECONDS = 20.0
+"""How long stopping may take at most, whoever does not answer."""
+
+log = logging.getLogger("roomful")
+
+
+async def serve(
+    gateway: Gateway,
+    settings: Settings,
+    on_started: Callable[[], None],
+    *,
+    sockets: list[socket.socket] | None = None,
+    lifeline: socket.socket | None = None,
+) -> None:
+    """Returns when SIGTERM or SIGINT came, or the other end of `lifeline` is gone, and everybody was served
+    or told. `sockets` listen already; without them the settings say where to."""
+    server = Server(gateway.app, settings.host, settings.port, on_started, _leave_in_time)
+    if lifeline is not None:
+        asyncio.get_running_loop().add_reader(lifeline, server.stop)
+    with server.capture_signals():
+        try:
+            await gateway.start()
+            await server.serve(sockets)
+        finally:
+            if lifeline is not None:
+                asyncio.get_running_loop().remove_reader(lifeline)
+            await gateway.close()
+
+
+def _leave_in_time() -> None:
+    """A thread of its own: what does not end may be the event loop, or a thread that Python waits for."""
+    timer = threading.Timer(STOP_SECONDS, _leave)
+    timer.daemon = True
+    timer.start()
+
+
+def _leave() -> None:
+    """Nothing that was confirmed is lost by it, and what was not handed over is found by its lease."""
+    log.warning("something did not end within %g s: the process ends without it", STOP_SECONDS)
+    logging.shutdown()
+    os._exit(0)
