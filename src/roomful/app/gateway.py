@@ -175,7 +175,8 @@ def _script_dirs(settings: Settings) -> list[Path]:
 
 
 async def _admin_digest(store: Store, settings: Settings) -> tuple[str | None, bytes]:
-    """The operator's own key, or one made at the first start, of which only the digest is kept."""
+    """The operator's own key, or one made at the first start, of which only the digest is kept. Of several
+    gateways that start at once, one made the key, and only that one has it to show."""
     if settings.admin_key:
         digest = hashlib.sha256(settings.admin_key.encode()).hexdigest()
         await store.set_meta(ADMIN_DIGEST, digest)
@@ -186,4 +187,5 @@ async def _admin_digest(store: Store, settings: Settings) -> tuple[str | None, b
     key = secrets.token_urlsafe(32)
     digest = hashlib.sha256(key.encode()).hexdigest()
     await store.set_meta(ADMIN_DIGEST, digest)
-    return key, bytes.fromhex(digest)
+    kept = await store.get_meta(ADMIN_DIGEST) or digest
+    return key if kept == digest else None, bytes.fromhex(kept)
