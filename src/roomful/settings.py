@@ -40,7 +40,8 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Names of environment variables that `${env.X}` may read, separated by commas."""
     limit_streams: int = 100
     limit_posts: int = 20
-    lease_seconds: float = 10.0
+    lease_seconds: float = 8.0
+    """How long a process that fell silent keeps its runs. Others look for such runs four times as often."""
     heartbeat_seconds: float = 15.0
     openai_api_key: str | None = None
     google_api_key: str | None = None

@@ -4,10 +4,11 @@ import hashlib
 import logging
 import secrets
 from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
 from pathlib import Path
 
 from roomful.app.callbacks import Callbacks
-from roomful.app.clock import RandomIds, SystemClock
+from roomful.app.clock import RandomIds, SharedClock, SystemClock
 from roomful.app.configs import Configs, load_agents, load_functions
 from roomful.app.sealing import SecretBox
 from roomful.app.toolkit import Toolkit
@@ -66,7 +67,6 @@ class Gateway:
         worker = Worker(
             ids.new("wrk"),
             store=store,
-            clock=clock,
             make_voice=make_voice,
             lease_seconds=settings.lease_seconds,
             is_alone=settings.database.startswith("sqlite:"),
@@ -124,7 +124,7 @@ class Gateway:
     ) -> "Gateway":
         if settings.bus != "memory:" and not settings.bus.startswith("redis://"):
             raise Invalid(f"--bus {settings.bus!r}: write memory: or redis://…")
-        clock = clock or SystemClock()
+        clock = clock or (SystemClock() if settings.database.startswith("sqlite:") else SharedClock())
         store = await open_store(settings.database, clock)
         new_key, digest = await _admin_digest(store, settings)
         await store.set_meta(SECRET, secrets.token_hex(32))
@@ -132,6 +132,9 @@ class Gateway:
         functions = load_functions(Path(settings.agents)) if settings.agents else {}
         gateway = cls(settings, store, digest, secret, clock, ids or RandomIds(), functions)
         gateway.new_admin_key = new_key
+        if isinstance(clock, SharedClock):
+            await clock.agree(store)
+            gateway.house.worker.each_tick(partial(clock.agree, store))
         if settings.agents is not None:
             await load_agents(store, clock, gateway._configs, Path(settings.agents))
         if settings.demo:

@@ -22,6 +22,7 @@ from roomful.domain.run_changes import (
     Guard,
     Hand,
     KeepAlive,
+    Leave,
     Release,
     SaveCalls,
     SaveRun,
@@ -253,6 +254,7 @@ Change: TypeAlias = (
     | SaveCalls
     | SaveStep
     | KeepAlive
+    | Leave
     | EndLeases
     | Recall
     | ExpectStatus

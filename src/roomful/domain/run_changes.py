@@ -32,7 +32,6 @@ class ClaimRun(Frozen):
 
     run_id: str
     owner: str
-    now: float
 
 
 class Guard(Frozen):
@@ -81,10 +80,16 @@ class ExpectNoneHanded(Frozen):
 
 
 class KeepAlive(Frozen):
-    """This worker lives until then."""
+    """This worker lives for so long from now, by the clock of the store."""
 
     worker: str
-    until: float
+    seconds: float
+
+
+class Leave(Frozen):
+    """This worker is gone: its runs are free at once."""
+
+    worker: str
 
 
 class EndLeases(Frozen):

@@ -10,7 +10,7 @@ import msgspec
 
 from roomful.domain.changes import Change
 from roomful.domain.errors import Conflict, LeaseLost, NotFound, RoomfulError
-from roomful.domain.ports import Clock, Store
+from roomful.domain.ports import Store
 from roomful.domain.run_changes import (
     ClaimRun,
     EndLeases,
@@ -37,9 +37,8 @@ class Worker:
         worker_id: str,
         *,
         store: Store,
-        clock: Clock,
         make_voice: Callable[[Run, Lease], Voice],
-        lease_seconds: float = 10.0,
+        lease_seconds: float = 8.0,
         is_alone: bool = False,
         most: int = 2000,
     ) -> None:
@@ -47,7 +46,6 @@ class Worker:
         self._drive_to: Callable[[Voice], Awaitable[None]] | None = None
         self._after: list[Callable[[Run], Awaitable[None]]] = []
         self._store = store
-        self._clock = clock
         self._make_voice = make_voice
         self._lease_seconds = lease_seconds
         self._is_alone = is_alone
@@ -139,7 +137,7 @@ class Worker:
         """Takes a run that nobody drives and goes on with it."""
         if self._is_draining or run_id in self._tasks:
             return False
-        claim = ClaimRun(run_id=run_id, owner=self.id, now=self._clock.now())
+        claim = ClaimRun(run_id=run_id, owner=self.id)
         before = await self._store.run(run_id)
         [lease] = await self._store.commit([claim])
         run = await self._store.run(run_id)
@@ -267,9 +265,8 @@ class Worker:
                 log.warning("the worker could not reach the store: %s", error.detail)
 
     async def _keep_alive(self) -> None:
-        until = self._clock.now() + self._lease_seconds
-        await self._store.commit([KeepAlive(worker=self.id, until=until)])
+        await self._store.commit([KeepAlive(worker=self.id, seconds=self._lease_seconds)])
 
     async def _take_up(self) -> None:
-        for run_id in await self._store.unowned_runs(self._clock.now()):
+        for run_id in await self._store.unowned_runs():
             await self.claim(run_id)

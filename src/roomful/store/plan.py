@@ -47,6 +47,7 @@ from roomful.domain.run_changes import (
     Guard,
     Hand,
     KeepAlive,
+    Leave,
     Release,
     SaveCalls,
     SaveRun,
@@ -92,13 +93,15 @@ def plan(change: Change, clock: Clock) -> Write:
         case SaveStep():
             return calls.save_step(change.step)
         case ClaimRun():
-            return runs.claim_run(change.run_id, change.owner, change.now)
+            return runs.claim_run(change.run_id, change.owner)
         case TakeOver():
             return runs.take_over(change.run_id, change.owner)
         case Release():
             return runs.release(change.run_id)
         case KeepAlive():
-            return runs.keep_alive(change.worker, change.until)
+            return runs.keep_alive(change.worker, change.seconds)
+        case Leave():
+            return runs.leave(change.worker)
         case EndLeases():
             return runs.end_leases(change.but)
         case Unblock():
