@@ -1,4 +1,4 @@
-"""Gateways that start at the same moment on an empty database: all come up, and one of them made each thing."""
+"""Gateways that start at the same moment on an empty database: all come up, and each thing is there once."""
 
 import asyncio
 import hashlib

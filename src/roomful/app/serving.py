@@ -6,6 +6,7 @@ import os
 import socket
 import threading
 from collections.abc import Callable
+from functools import partial
 
 from roomful.app.gateway import Gateway
 from roomful.settings import Settings
@@ -13,6 +14,8 @@ from roomful.web.server import Server
 
 STOP_SECONDS = 20.0
 """How long stopping may take at most, whoever does not answer."""
+THREAD_SECONDS = 1.0
+"""How long a thread of a tool may take after that, when nothing waits for its result any more."""
 
 log = logging.getLogger("roomful")
 
@@ -27,7 +30,7 @@ async def serve(
 ) -> None:
     """Returns when SIGTERM or SIGINT came, or the other end of `lifeline` is gone, and everybody was served
     or told. `sockets` listen already; without them the settings say where to."""
-    server = Server(gateway.app, settings.host, settings.port, on_started, _leave_in_time)
+    server = Server(gateway.app, settings.host, settings.port, on_started, partial(_leave_in, STOP_SECONDS))
     if lifeline is not None:
         asyncio.get_running_loop().add_reader(lifeline, server.stop)
     with server.capture_signals():
@@ -38,17 +41,18 @@ async def serve(
             if lifeline is not None:
                 asyncio.get_running_loop().remove_reader(lifeline)
             await gateway.close()
+            _leave_in(THREAD_SECONDS)
 
 
-def _leave_in_time() -> None:
+def _leave_in(seconds: float) -> None:
     """A thread of its own: what does not end may be the event loop, or a thread that Python waits for."""
-    timer = threading.Timer(STOP_SECONDS, _leave)
+    timer = threading.Timer(seconds, _leave)
     timer.daemon = True
     timer.start()
 
 
 def _leave() -> None:
     """Nothing that was confirmed is lost by it, and what was not handed over is found by its lease."""
-    log.warning("something did not end within %g s: the process ends without it", STOP_SECONDS)
+    log.warning("something does not end: the process stops without waiting for it")
     logging.shutdown()
     os._exit(0)

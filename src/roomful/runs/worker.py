@@ -17,6 +17,7 @@ from roomful.domain.run_changes import (
     ExpectStatus,
     Guard,
     KeepAlive,
+    Leave,
     Release,
     SaveCalls,
     SaveRun,
@@ -29,6 +30,7 @@ from roomful.spaces.voice import Voice
 
 log = logging.getLogger("roomful.runs")
 T = TypeVar("T")
+STOP_SECONDS = 5.0
 
 
 class Worker:
@@ -83,17 +85,26 @@ class Worker:
         await self._take_up()
         self._keeper = asyncio.create_task(self._watch())
 
-    async def stop(self) -> None:
-        """Hands every run over: whoever comes next goes on from its rows."""
+    def drain(self) -> None:
+        """Takes no more runs, and hands over those it has: whoever comes next goes on from their rows."""
         self._is_draining = True
-        if self._keeper is not None:
-            self._keeper.cancel()
-        tasks = list(self._tasks.values())
-        for task in tasks:
+        for task in self._under_way():
             task.cancel()
-        await asyncio.gather(
-            *tasks, *self._errands, *([self._keeper] if self._keeper else []), return_exceptions=True
-        )
+
+    async def stop(self) -> None:
+        """Waits until everything is handed over, and leaves. What does not end in time loses its run all the
+        same, and its fence keeps it from writing."""
+        if not self._is_draining:
+            self.drain()
+        if ending := [*self._under_way(), *self._errands]:
+            await asyncio.wait(ending, timeout=STOP_SECONDS)
+        try:
+            await self._store.commit([Leave(self.id)])
+        except RoomfulError as error:
+            log.warning("the worker could not say that it leaves: %s", error.detail)
+
+    def _under_way(self) -> list[asyncio.Task[None]]:
+        return [*self._tasks.values(), *([self._keeper] if self._keeper else [])]
 
     def reserve(self, run_id: str) -> Lease | None:
         """The first lease of a run that is about to be stored and started here."""
@@ -104,6 +115,7 @@ class Worker:
     def launch(self, run: Run, lease: Lease, *, in_its_turn: bool = False) -> None:
         """`in_its_turn` when it had to wait for others until now."""
         if self._is_draining:
+            self._in_background(self._hand_over(lease))
             return
         task = asyncio.create_task(self._drive(run, lease, in_its_turn))
         self._tasks[run.id] = task
@@ -194,7 +206,7 @@ class Worker:
             if run.id in self._stopping:
                 await self._end_canceled(voice, self._stopping[run.id])
             else:
-                await self._hand_over(voice)
+                await self._hand_over(lease)
                 raise
         if not run.ended and run.status not in WAITING:
             self._left[run.id] = lease
@@ -228,12 +240,12 @@ class Worker:
         run.is_canceling = UNSET
         await voice.finish("canceled", changes, inside)
 
-    async def _hand_over(self, voice: Voice) -> None:
+    async def _hand_over(self, lease: Lease) -> None:
         try:
-            changes: list[Change] = [Guard(voice.lease), Release(voice.run.id)]
+            changes: list[Change] = [Guard(lease), Release(lease.run_id)]
             await asyncio.shield(asyncio.ensure_future(self._store.commit(changes)))
         except RoomfulError as error:
-            log.warning("run %s was not handed over: %s", voice.run.id, error.detail)
+            log.warning("run %s was not handed over: %s", lease.run_id, error.detail)
 
     def _done(self, run: Run, lease: Lease, task: "asyncio.Task[None]") -> None:
         if self._tasks.get(run.id) is task:

@@ -39,7 +39,8 @@ SELECT r.id FROM runs r LEFT JOIN workers w ON w.id = r.owner
 WHERE {_IS_ACTIVE} AND r.status IN ('queued', 'running') AND (w.id IS NULL OR w.until < moment())
 ORDER BY r.created_at, r.id LIMIT ?"""
 _ALIVE = """
-INSERT INTO workers (id, until) VALUES (?, moment() + ?) ON CONFLICT (id) DO UPDATE SET until = excluded.until"""
+INSERT INTO workers (id, until) VALUES (?, moment() + ?)
+ON CONFLICT (id) DO UPDATE SET until = excluded.until"""
 
 
 def add_run(run: Run, lease: Lease | None) -> Write:

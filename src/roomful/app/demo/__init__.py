@@ -38,8 +38,8 @@ class World(msgspec.Struct):
 
 
 async def build_demo(house: House, configs: Configs) -> House:
-    """Makes what is not there yet; what people did in the demo stays. A Conflict is another gateway that makes
-    the same at the same moment, and whole."""
+    """Makes what is not there yet; what people did in the demo stays. A Conflict is another gateway that
+    makes the same at the same moment, and whole."""
     store, folder = house.store, Path(__file__).parent
     world = msgspec.convert(yaml.safe_load((folder / "world.yaml").read_text()), World)
     now = house.clock.iso()
