@@ -7,6 +7,7 @@ import pytest
 
 from roomful.domain.changes import AddMessage, Change
 from roomful.domain.errors import Conflict, LeaseLost, NotFound
+from roomful.domain.messages import MemberAnswer
 from roomful.domain.ports import Store
 from roomful.domain.run_changes import (
     AddRun,
@@ -209,6 +210,18 @@ async def test_a_call_is_answered_once(store: Store) -> None:
     assert [outcome.outcome for outcome in outcomes if isinstance(outcome, Conflict)] == [winner] * 29
     with pytest.raises(NotFound):
         await store.commit([ExpectCall("d")])
+
+
+async def test_a_vote_counts_only_beside_those_it_was_added_to(store: Store) -> None:
+    mine, yours = (MemberAnswer(entity_id=who, result=1, at=LATER) for who in ("me", "you"))
+    await store.commit([AddRun(run()), SaveCalls((call("c"),))])
+    await store.commit([ExpectCall("c", votes=()), SaveCalls((call("c", answers=[mine]),))])
+
+    with pytest.raises(Conflict) as caught:
+        await store.commit([ExpectCall("c", votes=()), SaveCalls((call("c", answers=[yours]),))])
+    assert caught.value.outcome == call("c", answers=[mine])
+    await store.commit([ExpectCall("c", votes=(mine,)), SaveCalls((call("c", answers=[mine, yours]),))])
+    assert await store.call("c") == call("c", answers=[mine, yours])
 
 
 async def test_calls_and_steps_come_in_the_order_they_were_made(store: Store) -> None:

@@ -93,6 +93,13 @@ class PutMember(Frozen):
     role: Role
 
 
+class ExpectOtherOwner(Frozen):
+    """Conflict when this entity is the only owner of the space, also if the others go at the same moment."""
+
+    space_id: str
+    entity_id: str
+
+
 class RemoveMember(Frozen):
     """NotFound when there is no such member."""
 
@@ -240,6 +247,7 @@ Change: TypeAlias = (
     | SaveSpace
     | RemoveSpace
     | PutMember
+    | ExpectOtherOwner
     | RemoveMember
     | MarkRead
     | AddMessage

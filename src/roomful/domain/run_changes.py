@@ -2,6 +2,7 @@
 
 from typing import Literal
 
+from roomful.domain.messages import MemberAnswer
 from roomful.domain.runs import Call, Handed, Lease, Run, Step
 from roomful.domain.shape import Frozen
 
@@ -114,6 +115,8 @@ class Unblock(Frozen):
 
 
 class ExpectCall(Frozen):
-    """Conflict, with the call as outcome, unless the call still waits."""
+    """Conflict, with the call as outcome, unless the call still waits, and nobody has answered the poll since
+    it had these `votes`."""
 
     call_id: str
+    votes: tuple[MemberAnswer, ...] | None = None

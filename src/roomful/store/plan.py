@@ -13,6 +13,7 @@ from roomful.domain.changes import (
     AddToken,
     Change,
     EraseEntity,
+    ExpectOtherOwner,
     ExpectPlan,
     MarkRead,
     PutAgent,
@@ -109,7 +110,7 @@ def plan(change: Change, clock: Clock) -> Write:
         case ExpectStatus():
             return runs.expect_status(change.run_id, change.statuses)
         case ExpectCall():
-            return calls.expect_call(change.call_id)
+            return calls.expect_call(change.call_id, change.votes)
         case ExpectRoom():
             return company.expect_room(change)
         case Hand():
@@ -158,6 +159,7 @@ def _plan_for_people(
     | SaveSpace
     | RemoveSpace
     | PutMember
+    | ExpectOtherOwner
     | RemoveMember
     | MarkRead
     | AddInvite
@@ -189,6 +191,8 @@ def _plan_for_people(
             return spaces.remove_space(change.space_id)
         case PutMember():
             return spaces.put_member(change.space_id, change.entity_id, change.role, clock.now())
+        case ExpectOtherOwner():
+            return spaces.expect_other_owner(change.space_id, change.entity_id)
         case RemoveMember():
             return spaces.remove_member(change.space_id, change.entity_id)
         case MarkRead():

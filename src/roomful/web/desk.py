@@ -1,7 +1,5 @@
 """What the web room itself keeps: whom it recognised, which streams are open, who follows all spaces."""
 
-import asyncio
-
 from roomful.web.auth import Auth
 from roomful.web.feeds.people import People
 from roomful.web.house import House
@@ -18,5 +16,3 @@ class Desk:
         self.people = People(house)
         self.shelf = FrameShelf()
         self.transfers = Transfers()
-        self.owners = asyncio.Lock()
-        """Held while an owner goes, so that two last owners cannot go at once."""
