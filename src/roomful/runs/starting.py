@@ -8,6 +8,7 @@ import msgspec
 from roomful.domain.agents import Agent
 from roomful.domain.changes import Change
 from roomful.domain.events import Announcement
+from roomful.domain.news import Look
 from roomful.domain.ports import Clock, Ids
 from roomful.domain.run_changes import AddRun
 from roomful.domain.runs import Lease, Run, Trigger
@@ -88,3 +89,5 @@ class Starting:
                 self._worker.launch(new.run, new.lease)
             elif new.run.in_turn:
                 self._worker.look()
+            else:
+                self._worker.tell_others(Look())

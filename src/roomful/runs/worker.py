@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import logging
+import time
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, TypeVar
 
@@ -10,6 +11,7 @@ import msgspec
 
 from roomful.domain.changes import Change
 from roomful.domain.errors import Conflict, LeaseLost, NotFound, RoomfulError
+from roomful.domain.news import Look, News, Taken
 from roomful.domain.ports import Store
 from roomful.domain.run_changes import (
     ClaimRun,
@@ -31,6 +33,8 @@ from roomful.spaces.voice import Voice
 log = logging.getLogger("roomful.runs")
 T = TypeVar("T")
 STOP_SECONDS = 5.0
+RIVAL_SECONDS = 0.05
+"""How long one who is not the only one to cancel a run lets the other one do it."""
 
 
 class Worker:
@@ -61,6 +65,9 @@ class Worker:
         self._chores: list[Callable[[], Awaitable[None]]] = []
         self._look = asyncio.Event()
         self._is_draining = False
+        self._sure_until = 0.0
+        self._taken: set[str] = set()
+        self.tell_others: Callable[[News], None] = lambda _: None
 
     def use(self, drive: Callable[[Voice], Awaitable[None]]) -> None:
         """What takes a run as far as it goes."""
@@ -102,9 +109,14 @@ class Worker:
             await self._store.commit([Leave(self.id)])
         except RoomfulError as error:
             log.warning("the worker could not say that it leaves: %s", error.detail)
+        self.tell_others(Look())
 
     def _under_way(self) -> list[asyncio.Task[None]]:
         return [*self._tasks.values(), *([self._keeper] if self._keeper else [])]
+
+    def is_sure(self) -> bool:
+        """Whether nobody else can have taken what is driven here."""
+        return self._is_alone or time.monotonic() < self._sure_until
 
     def reserve(self, run_id: str) -> Lease | None:
         """The first lease of a run that is about to be stored and started here."""
@@ -147,6 +159,8 @@ class Worker:
 
     async def claim(self, run_id: str) -> bool:
         """Takes a run that nobody drives and goes on with it."""
+        if self._is_draining:
+            self.tell_others(Look())
         if self._is_draining or run_id in self._tasks:
             return False
         claim = ClaimRun(run_id=run_id, owner=self.id)
@@ -168,6 +182,14 @@ class Worker:
             self._stopping[run_id] = why
             task.cancel()
             await asyncio.wait([task])
+        while True:
+            try:
+                return await self._cancel_stored(run_id, why)
+            except LeaseLost:
+                log.info("another worker cancels run %s too", run_id)
+                await asyncio.sleep(RIVAL_SECONDS)
+
+    async def _cancel_stored(self, run_id: str, why: RunError | Unset) -> Run:
         run = await self._store.run(run_id)
         if run is None:
             raise NotFound(f"there is no run {run_id!r}")
@@ -182,12 +204,25 @@ class Worker:
             ended = await self._store.run(run_id)
             assert ended is not None
             return ended
+        self.tell_others(Taken(run_id))
         voice = self._make_voice(run, lease)
         voice.resume(await self._store.open_messages(run_id))
         voice.trail = await find_trail(self._store, run)
         await self._end_canceled(voice, why)
         await self._left_alone(voice.run)
         return voice.run
+
+    def hear(self, news: News) -> None:
+        """What another worker said."""
+        match news:
+            case Look():
+                self.look()
+            case Taken(run_id):
+                if (task := self._tasks.get(run_id)) is not None and run_id not in self._stopping:
+                    self._taken.add(run_id)
+                    task.cancel()
+            case _:
+                pass
 
     async def _drive(self, run: Run, lease: Lease, in_its_turn: bool) -> None:
         voice = self._voices[run.id] = self._make_voice(run, lease)
@@ -203,8 +238,12 @@ class Worker:
                 assert self._drive_to is not None
                 await self._drive_to(voice)
         except asyncio.CancelledError:
+            if run.id in self._taken:
+                voice.abandon()
+                return
             if run.id in self._stopping:
-                await self._end_canceled(voice, self._stopping[run.id])
+                with contextlib.suppress(LeaseLost):
+                    await self._end_canceled(voice, self._stopping[run.id])
             else:
                 await self._hand_over(lease)
                 raise
@@ -244,6 +283,7 @@ class Worker:
         try:
             changes: list[Change] = [Guard(lease), Release(lease.run_id)]
             await asyncio.shield(asyncio.ensure_future(self._store.commit(changes)))
+            self.tell_others(Look())
         except RoomfulError as error:
             log.warning("run %s was not handed over: %s", lease.run_id, error.detail)
 
@@ -252,6 +292,7 @@ class Worker:
             del self._tasks[run.id]
             self._voices.pop(run.id, None)
         self._stopping.pop(run.id, None)
+        self._taken.discard(run.id)
         if not task.cancelled() and (error := task.exception()) is not None:
             log.error("run %s was left by its driver", run.id, exc_info=error)
             self._left[run.id] = lease
@@ -277,7 +318,9 @@ class Worker:
                 log.warning("the worker could not reach the store: %s", error.detail)
 
     async def _keep_alive(self) -> None:
+        began = time.monotonic()
         await self._store.commit([KeepAlive(worker=self.id, seconds=self._lease_seconds)])
+        self._sure_until = began + self._lease_seconds
 
     async def _take_up(self) -> None:
         for run_id in await self._store.unowned_runs():

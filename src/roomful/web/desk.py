@@ -1,11 +1,17 @@
 """What the web room itself keeps: whom it recognised, which streams are open, who follows all spaces."""
 
+import asyncio
+
+from roomful.domain.news import Moved, News, Removed, Revoked
 from roomful.web.auth import Auth
 from roomful.web.feeds.people import People
 from roomful.web.house import House
 from roomful.web.readers import Readers
 from roomful.web.sse import FrameShelf
 from roomful.web.transfers import Transfers
+
+LAST_WORDS_SECONDS = 0.25
+"""How long a stream has to tell its reader that they were put out, before it is ended."""
 
 
 class Desk:
@@ -16,3 +22,25 @@ class Desk:
         self.people = People(house)
         self.shelf = FrameShelf()
         self.transfers = Transfers()
+        house.others.listen(self._hear)
+
+    def forget_tokens(self, entity_id: str, token_id: str | None) -> None:
+        """They have ended, and with them the streams they opened."""
+        self.auth.forget(entity_id)
+        self.readers.end_token(entity_id, token_id)
+
+    def _hear(self, news: News) -> None:
+        """What happened in another process."""
+        match news:
+            case Moved(entity_id, space_id, True):
+                self.people.joined_elsewhere(entity_id, space_id)
+            case Moved(entity_id, space_id):
+                self.people.left(entity_id, space_id)
+                loop = asyncio.get_running_loop()
+                loop.call_later(LAST_WORDS_SECONDS, self.readers.end_member, entity_id, space_id)
+            case Revoked(entity_id, token_id):
+                self.forget_tokens(entity_id, token_id)
+            case Removed(space_id):
+                self.readers.end_space(space_id)
+            case _:
+                pass
