@@ -10,6 +10,7 @@ from pathlib import Path
 import httpx
 import pytest
 
+from tests.servers.fake_openai import HANG, Answer, FakeOpenAI, text
 from tests.servers.postgres import PostgresServer, postgres_server
 from tests.servers.redis import RedisServer, redis_server
 from tests.servers.roomful import PATIENCE, free_port
@@ -80,6 +81,27 @@ def test_one_that_dies_again_and_again_is_waited_for_longer_and_longer(pair: Pai
     pauses = [line.rpartition(" in ")[2] for line in pair.lines if "the next one starts in" in line]
     assert pauses == ["0.5 s\n", "1 s\n", "2 s\n"]
     assert pair.terminate(signal.SIGINT) == 0
+
+
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL])
+def test_a_run_goes_on_in_another_process(pair: Pair, model: FakeOpenAI, how: signal.Signals) -> None:
+    """Both are ended, one after the other: the one that drives it is among them."""
+    admin = {"authorization": f"Bearer {pair.said('admin key').split()[-1]}"}
+    brain = {"name": "openai:fake", "baseUrl": model.base_url}
+    agent = {"id": "helper", "name": "Helper", "model": brain, "tools": []}
+    alone = httpx.Limits(max_keepalive_connections=0)
+    model.answer(Answer([HANG]), Answer(text("Done.")))
+    with httpx.Client(base_url=pair.url, headers=admin, timeout=PATIENCE, limits=alone) as client:
+        client.post("/api/agents", json=agent).raise_for_status()
+        started = client.post("/api/agents/helper/trigger", json={"serviceName": "timer", "payload": {}})
+        model.wait_for_requests(1)
+        for number, child in enumerate(pair.children()):
+            os.kill(child, how)
+            pair.said("serves", 3 + number)
+        run = f"/api/runs/{started.json()['runId']}"
+        wait_until(lambda: client.get(run).json()["status"] == "completed")
+    assert len(model.requests) == 2
+    assert pair.terminate() == 0
 
 
 def test_when_the_supervisor_is_killed_the_others_stop_by_themselves(pair: Pair) -> None:
