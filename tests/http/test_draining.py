@@ -8,6 +8,7 @@ import json
 import os
 import signal
 import socket
+import subprocess
 import threading
 import time
 from collections.abc import Iterator
@@ -18,8 +19,8 @@ import pytest
 
 from tests.servers.fake_openai import HANG, Answer, FakeOpenAI, call, text
 from tests.servers.postgres import PostgresServer, postgres_server
-from tests.servers.roomful import PATIENCE, Caller, Roomful, openai
-from tests.servers.watched import wait_until
+from tests.servers.roomful import PATIENCE, Caller, Roomful, free_port, openai
+from tests.servers.watched import ROOMFUL, Watched, wait_until
 
 STUCK_TOOLS = '''
 import asyncio
@@ -226,6 +227,16 @@ def _lets_in(house: Roomful) -> bool:
             return True
     except ConnectionRefusedError:
         return False
+
+
+def test_being_asked_again_and_again_changes_nothing(tmp_path: Path) -> None:
+    with Watched([*ROOMFUL, "serve", "--port", str(free_port())], tmp_path) as running:
+        running.said("Roomful is at")
+        while running.process.poll() is None:
+            running.process.send_signal(signal.SIGTERM)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                running.process.wait(0.002)
+        assert running.process.returncode == 0
 
 
 @pytest.mark.long

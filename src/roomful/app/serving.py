@@ -3,10 +3,12 @@
 import asyncio
 import logging
 import os
+import signal
 import socket
 import threading
 from collections.abc import Callable
 from functools import partial
+from types import FrameType
 
 from roomful.app.gateway import Gateway
 from roomful.settings import Settings
@@ -33,15 +35,22 @@ async def serve(
     server = Server(gateway.app, settings.host, settings.port, on_started, partial(_leave_in, STOP_SECONDS))
     if lifeline is not None:
         asyncio.get_running_loop().add_reader(lifeline, server.stop)
-    with server.capture_signals():
-        try:
-            await gateway.start()
-            await server.serve(sockets)
-        finally:
-            if lifeline is not None:
-                asyncio.get_running_loop().remove_reader(lifeline)
-            await gateway.close()
-            _leave_in(THREAD_SECONDS)
+    _answer_signals(server.handle_exit)
+    try:
+        await gateway.start()
+        await server.serve(sockets)
+    finally:
+        if lifeline is not None:
+            asyncio.get_running_loop().remove_reader(lifeline)
+        await gateway.close()
+        _answer_signals(signal.SIG_IGN)
+        _leave_in(THREAD_SECONDS)
+
+
+def _answer_signals(how: Callable[[int, FrameType | None], None] | signal.Handlers) -> None:
+    """To the end of the process: one that is asked again while it ends still ends with 0."""
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, how)
 
 
 def _leave_in(seconds: float) -> None:
