@@ -8,6 +8,7 @@ from roomful.domain.changes import (
     AddMessage,
     AddSpace,
     EraseEntity,
+    ExpectOtherOwner,
     MarkRead,
     PutMember,
     RemoveMember,
@@ -95,6 +96,17 @@ async def test_a_member_leaves_once(store: Store) -> None:
     assert [member.entity_id for member in await store.members("s")] == ["bo"]
     with pytest.raises(NotFound):
         await store.commit([RemoveMember("s", "ann")])
+
+
+async def test_the_only_owner_is_told_from_one_of_several(store: Store) -> None:
+    await settle_in(store)
+    await store.commit([PutMember("s", "bo", "member"), ExpectOtherOwner("s", "bo")])
+    with pytest.raises(Conflict, match="ann is the only owner"):
+        await store.commit([ExpectOtherOwner("s", "ann"), RemoveMember("s", "ann")])
+    await store.commit([PutMember("s", "bo", "owner")])
+    await store.commit([ExpectOtherOwner("s", "ann"), RemoveMember("s", "ann")])
+
+    assert [member.entity_id for member in await store.members("s")] == ["bo"]
 
 
 async def test_what_others_wrote_is_unread_until_it_is_marked(store: Store) -> None:

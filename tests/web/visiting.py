@@ -63,6 +63,9 @@ class IdleWorker:
     def voice(self, run_id: str) -> None:
         return None
 
+    def drain(self) -> None:
+        """There is nothing to hand over."""
+
     async def cancel(self, run_id: str) -> Run:
         run = await self._store.run(run_id)
         assert run is not None

@@ -1,6 +1,5 @@
 """A person answers a card: once, by somebody who may, with something that fits; then the run goes on."""
 
-import asyncio
 import contextlib
 from collections.abc import Sequence
 
@@ -8,7 +7,7 @@ import msgspec
 
 from roomful.domain.changes import AddGrant, Change
 from roomful.domain.entities import Principal
-from roomful.domain.errors import Conflict, Forbidden, Invalid, NotFound
+from roomful.domain.errors import Conflict, Forbidden, Invalid, NotFound, Unavailable
 from roomful.domain.messages import MemberAnswer
 from roomful.domain.ports import Clock, Ids, Store
 from roomful.domain.runs import Call, Run
@@ -26,6 +25,7 @@ _NOT_ASKED = {
     "reply": "this call waits for a message: post it in the space",
     "child_run": "this call waits for another agent's run; nobody can answer in its place",
 }
+MOST_OVERTAKEN = 1000
 _ADMIN = "the admin key does not answer cards: name a member in X-Roomful-As"
 
 
@@ -46,7 +46,6 @@ class Answers:
         self._settling = settling
         self._clock = clock
         self._ids = ids
-        self._voting = asyncio.Lock()
 
     async def answer(
         self, principal: Principal, run_id: str, call_id: str, result: Json, *, close: bool = False
@@ -58,8 +57,7 @@ class Answers:
         if (why := _NOT_ASKED.get(call.waits_for or "")) is not None:
             raise Forbidden(why)
         if spec is not None and _is_poll(spec) and call.waits_for != "approval":
-            async with self._voting:
-                await self._vote(principal, run, await self._again(call), spec, result, close=close)
+            await self._vote(principal, run, call, spec, result, close=close)
             return
         if close:
             raise Invalid("close: only a poll can be closed; give this card a result")
@@ -72,6 +70,19 @@ class Answers:
         await self._settling.settle(run, call, more)
 
     async def _vote(
+        self, principal: Principal, run: Run, call: Call, spec: ToolSpec, result: Json, *, close: bool
+    ) -> None:
+        """Whoever was overtaken by another vote adds to what that one left."""
+        for _ in range(MOST_OVERTAKEN):
+            try:
+                return await self._vote_once(principal, run, call, spec, result, close=close)
+            except Conflict as conflict:
+                if not isinstance(conflict.outcome, Call):
+                    raise
+                call = conflict.outcome
+        raise Unavailable("many are answering at once: try again")
+
+    async def _vote_once(
         self, principal: Principal, run: Run, call: Call, spec: ToolSpec, result: Json, *, close: bool
     ) -> None:
         await self._check_answerer(principal, call, spec.approvers if close else Approvers(), run.agent_id)
@@ -87,10 +98,7 @@ class Answers:
             mine = MemberAnswer(entity_id=principal.entity_id, result=result, at=self._clock.iso())
             others = [one for one in cast_so_far if one.entity_id != principal.entity_id]
             call.answers = [*others, mine]
-        await self._settling.settle(run, call)
-
-    async def _again(self, call: Call) -> Call:
-        return await self._store.call(call.id) or call
+        await self._settling.settle(run, call, votes=cast_so_far)
 
     async def call_back(self, call_id: str, result: Json) -> None:
         """A machine that was asked earlier gives its result now, once."""
@@ -145,7 +153,7 @@ class Answers:
                 else:
                     call.status, call.error, call.told = "error", "nobody answered in time", UNSET
                 with contextlib.suppress(Conflict):
-                    await self._settling.settle(run, call)
+                    await self._settling.settle(run, call, votes=call.answers or ())
 
     def _apply(
         self, principal: Principal, run: Run, call: Call, spec: ToolSpec | None, result: Json
