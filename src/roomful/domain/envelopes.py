@@ -1,4 +1,4 @@
-"""The envelope that agents put around what they say to each other."""
+"""The envelope that agents put around what they say to each other, and the topics it travels on."""
 
 import uuid
 from datetime import UTC, datetime
@@ -9,6 +9,21 @@ import msgspec
 from roomful.domain.shape import Json, encode_json
 
 
+def chat_topic(name: str) -> str:
+    """Where a conversation, or an agent, is written to."""
+    return f"chat:{name}"
+
+
+def stream_topic(conversation_id: str) -> str:
+    """Where what happens in a conversation can be followed."""
+    return f"stream:{conversation_id}"
+
+
+def dead_letter_topic(conversation_id: str) -> str:
+    """Where what was written to a conversation in vain is kept."""
+    return f"dlq:{conversation_id}"
+
+
 def _new_id() -> str:
     return str(uuid.uuid4())
 
@@ -17,7 +32,7 @@ def _now() -> datetime:
     return datetime.now(UTC)
 
 
-class MessageEnvelope(msgspec.Struct, frozen=True, kw_only=True):
+class MessageEnvelope(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One addressed message. Made here it gets its id and time; read from JSON it has every field.
 
     The methods have the names that the users of such envelopes know from Pydantic.
