@@ -1,13 +1,16 @@
 """The gateway's end of a bus on Redis Streams: all gateways are one consumer group, and in it one consumer.
 
-Whatever was handed out and not acknowledged is handed out again after a while, to whichever gateway asks:
-the one that had it may be gone, and if it is not, the message's key tells that it is stored already.
+At any time one of them reads, under a lease, so that what an agent says stays in order. Whatever was handed
+out and not acknowledged is handed out again after a while, to whichever gateway reads then: the one that
+had it may be gone, and if it is not, the message's key tells that it is stored already.
 """
 
+import asyncio
+import contextlib
 import logging
 import time
+import uuid
 from collections.abc import Generator, Sequence
-from contextlib import contextmanager
 from typing import Any, cast
 
 from roomful.bus.redis_streams import ANSWER_SECONDS, CONNECT_SECONDS, FIELD, Entry, read_fields
@@ -17,7 +20,10 @@ from roomful.domain.errors import Invalid, Unavailable
 
 GROUP = "roomful"
 CONSUMER = "gateway"
-WAIT_MS = 1000
+READER = "roomful:reader"
+"""The key that names the gateway which reads."""
+LEASE_SECONDS = 2.0
+WAIT_SECONDS = 0.5
 AT_ONCE = 16
 """Messages of each topic."""
 CLAIM_SECONDS = 3.0
@@ -48,18 +54,24 @@ class RedisTopics:
             )
         except ValueError:  # its words may repeat a part of the password
             raise Invalid("--bus: the address is like redis://user:password@host:6379/0") from None
+        self._name = uuid.uuid4().hex.encode()
+        self._reads_until = 0.0
         self._grouped: set[str] = set()
+        self._inherited: set[str] = set()
         self._claim_at = 0.0
 
     async def receive(self, topics: Sequence[str]) -> list[Delivery]:
         with self._asking():
-            ready = [topic for topic in topics if topic in self._grouped or await self._group(topic)]
-            if not ready:
+            if not await self._reads():
+                await asyncio.sleep(WAIT_SECONDS)
                 return []
             try:
-                return await self._claimed(ready) or await self._new(ready)
-            except self._refusal as error:
-                # The server lost its groups, or a topic became something else: all of it is looked at anew.
+                ready = [topic for topic in topics if topic in self._grouped or await self._group(topic)]
+                if not ready:
+                    await asyncio.sleep(WAIT_SECONDS)
+                return await self._left(ready) or await self._overdue(ready) or await self._new(ready)
+            except (self._error, OSError) as error:
+                # An answer may be lost, the groups gone, or a topic something else: all is looked at anew.
                 self._grouped.clear()
                 if "NOGROUP" in str(error):
                     return []
@@ -86,7 +98,26 @@ class RedisTopics:
                     raise error
 
     async def close(self) -> None:
+        """Another gateway may read at once."""
+        with contextlib.suppress(self._error, OSError):
+            if await self._redis.get(READER) == self._name:
+                await self._redis.delete(READER)
         await self._redis.aclose()
+
+    async def _reads(self) -> bool:
+        """Whether this is the gateway that reads now."""
+        now = time.monotonic()
+        if now < self._reads_until - LEASE_SECONDS / 2:
+            return True
+        lease = int(LEASE_SECONDS * 1000)
+        if await self._redis.set(READER, self._name, nx=True, px=lease):
+            self._grouped.clear()
+        elif await self._redis.get(READER) == self._name:
+            await self._redis.pexpire(READER, lease)
+        else:
+            return False
+        self._reads_until = now + LEASE_SECONDS
+        return True
 
     async def _group(self, topic: str) -> bool:
         """From the start: what was published before somebody looked is read too."""
@@ -96,33 +127,50 @@ class RedisTopics:
             if not str(error).startswith("BUSYGROUP"):
                 return False
         self._grouped.add(topic)
+        self._inherited.add(topic)
         return True
 
     async def _new(self, topics: Sequence[str]) -> list[Delivery]:
+        if not topics:
+            return []
         streams = dict.fromkeys(topics, ">")
-        found = await self._redis.xreadgroup(GROUP, CONSUMER, streams, count=AT_ONCE, block=WAIT_MS)
+        found = await self._redis.xreadgroup(
+            GROUP, CONSUMER, streams, count=AT_ONCE, block=int(WAIT_SECONDS * 1000)
+        )
         return [
             _delivery(name.decode(), entry)
             for name, entries in cast("list[tuple[bytes, list[Entry]]]", found)
             for entry in entries
         ]
 
-    async def _claimed(self, topics: Sequence[str]) -> list[Delivery]:
-        """What somebody was given a while ago and did not finish."""
+    async def _left(self, topics: Sequence[str]) -> list[Delivery]:
+        """What the gateway before this one left: it comes first, so that the order stays."""
+        inherited = [topic for topic in topics if topic in self._inherited]
+        found = await self._claim(inherited, 0)
+        self._inherited = {delivery.topic for delivery in found}
+        return found
+
+    async def _overdue(self, topics: Sequence[str]) -> list[Delivery]:
+        """What was handed out a while ago and is not finished."""
         if time.monotonic() < self._claim_at:
+            return []
+        self._claim_at = time.monotonic() + CLAIM_SECONDS / 2
+        return await self._claim(topics, CLAIM_SECONDS)
+
+    async def _claim(self, topics: Sequence[str], idle_seconds: float) -> list[Delivery]:
+        if not topics:
             return []
         async with self._redis.pipeline(transaction=False) as pipe:
             for topic in topics:
-                pipe.xautoclaim(topic, GROUP, CONSUMER, int(CLAIM_SECONDS * 1000), count=AT_ONCE)
+                pipe.xautoclaim(topic, GROUP, CONSUMER, int(idle_seconds * 1000), count=AT_ONCE)
             answers = await pipe.execute()
-        self._claim_at = time.monotonic() + CLAIM_SECONDS / 2
         return [
             _delivery(topic, entry)
             for topic, answer in zip(topics, answers, strict=True)
             for entry in cast("list[Entry]", answer[1])
         ]
 
-    @contextmanager
+    @contextlib.contextmanager
     def _asking(self) -> Generator[None]:
         try:
             yield
