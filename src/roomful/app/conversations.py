@@ -55,7 +55,9 @@ class Conversations:
 
     def start(self) -> None:
         for work in (self._look(), self._incoming.run(), self._outgoing.run()):
-            self._tasks.append(asyncio.create_task(work))
+            task = asyncio.create_task(work)
+            task.add_done_callback(_complain)
+            self._tasks.append(task)
 
     async def close(self) -> None:
         """What is still to be read is read by another gateway, or after the next start."""
@@ -78,3 +80,8 @@ class Conversations:
             except Unavailable as error:
                 log.warning("agents outside could not be looked for: %s", error.detail)
             await self._followed.wait()
+
+
+def _complain(task: "asyncio.Task[None]") -> None:
+    if not task.cancelled() and (error := task.exception()) is not None:
+        log.error("agents outside are cut off until the next start", exc_info=error)
