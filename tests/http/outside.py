@@ -18,8 +18,8 @@ class Outside:
         self.id = id
 
     def say(self, text: str, *, to: str = "chat:room", **changes: Any) -> MessageEnvelope:
-        fields = {"conversation_id": "room", "sender": f"agent:{self.id}", "recipient": to, "content": text}
-        envelope = MessageEnvelope(**fields | changes)
+        fields: dict[str, Any] = {"conversation_id": "room", "sender": f"agent:{self.id}", "recipient": to}
+        envelope = MessageEnvelope(content=text, **fields | changes)
         self.publish(envelope.model_dump(mode="json"))
         return envelope
 

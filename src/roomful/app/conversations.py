@@ -5,9 +5,10 @@ import asyncio
 import contextlib
 import logging
 
+from roomful.app.others import deployment
 from roomful.bus import InMemoryBus, MemoryTopics, RedisTopics
 from roomful.domain.envelopes import Topics
-from roomful.domain.errors import Invalid, Unavailable
+from roomful.domain.errors import Unavailable
 from roomful.domain.events import Announcement
 from roomful.domain.ports import Store
 from roomful.runs.intake import Intake
@@ -26,25 +27,25 @@ KEPT_HERE = 1000
 log = logging.getLogger("roomful.outside")
 
 
-def check_bus(url: str) -> None:
-    """Raises Invalid, which repeats no part of an address that may hold a password."""
-    if url == "memory:":
-        return
-    if not url.startswith(("redis://", "rediss://")):
-        raise Invalid(f"--bus {url.partition(':')[0][:20]!r}: it begins with memory: or redis://")
-    RedisTopics(url)
-
-
 class Conversations:
     """Made on a running event loop. `bus` is that of this process, for agents that live in it; None when
     there is a server for it."""
 
     def __init__(
-        self, url: str, *, store: Store, access: Access, announcer: Announcer, intake: Intake
+        self,
+        url: str,
+        secret: str,
+        *,
+        store: Store,
+        access: Access,
+        announcer: Announcer,
+        intake: Intake,
     ) -> None:
         self.bus = InMemoryBus(max_length=KEPT_HERE) if url == "memory:" else None
         self.envelopes = Envelopes(store=store, access=access, intake=intake)
-        self._topics: Topics = MemoryTopics(self.bus) if self.bus is not None else RedisTopics(url)
+        self._topics: Topics = (
+            MemoryTopics(self.bus) if self.bus is not None else RedisTopics(url, deployment(secret))
+        )
         self._followed = Followed(store, announcer)
         self._outgoing = Outgoing(self._topics, store=store, followed=self._followed)
         self._incoming = Incoming(

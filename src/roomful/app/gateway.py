@@ -108,7 +108,7 @@ class Gateway:
             ids=ids,
         )
         self.conversations = Conversations(
-            settings.bus, store=store, access=access, announcer=announcer, intake=workshop.intake
+            settings.bus, secret, store=store, access=access, announcer=announcer, intake=workshop.intake
         )
         self.house = House(
             store=store,

@@ -18,10 +18,7 @@ from roomful.bus.topics import KEPT
 from roomful.domain.envelopes import Delivery
 from roomful.domain.errors import Invalid, Unavailable
 
-GROUP = "roomful"
 CONSUMER = "gateway"
-READER = "roomful:reader"
-"""The key that names the gateway which reads."""
 LEASE_SECONDS = 2.0
 WAIT_SECONDS = 0.5
 AT_ONCE = 16
@@ -33,9 +30,9 @@ log = logging.getLogger("roomful.outside")
 
 
 class RedisTopics:
-    """The port `Topics` on a Redis or Valkey server."""
+    """The port `Topics` on a Redis or Valkey server. The gateways of one deployment have one `group`."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, group: str = "roomful") -> None:
         try:
             from redis.asyncio import Redis
             from redis.asyncio.retry import Retry
@@ -54,6 +51,9 @@ class RedisTopics:
             )
         except ValueError:  # its words may repeat a part of the password
             raise Invalid("--bus: the address is like redis://user:password@host:6379/0") from None
+        self._group = group
+        self._lease = f"{group}:reader"
+        """The key that names the gateway which reads."""
         self._name = uuid.uuid4().hex.encode()
         self._reads_until = 0.0
         self._grouped: set[str] = set()
@@ -66,7 +66,7 @@ class RedisTopics:
                 await asyncio.sleep(WAIT_SECONDS)
                 return []
             try:
-                ready = [topic for topic in topics if topic in self._grouped or await self._group(topic)]
+                ready = [topic for topic in topics if topic in self._grouped or await self._join(topic)]
                 if not ready:
                     await asyncio.sleep(WAIT_SECONDS)
                 return await self._left(ready) or await self._overdue(ready) or await self._new(ready)
@@ -79,7 +79,7 @@ class RedisTopics:
 
     async def done(self, delivery: Delivery) -> None:
         with self._asking():
-            await self._redis.xack(delivery.topic, GROUP, delivery.id)
+            await self._redis.xack(delivery.topic, self._group, delivery.id)
 
     async def publish(self, messages: Sequence[tuple[str, bytes]], forget: Sequence[str] = ()) -> None:
         if not messages and not forget:
@@ -100,8 +100,8 @@ class RedisTopics:
     async def close(self) -> None:
         """Another gateway may read at once."""
         with contextlib.suppress(self._error, OSError):
-            if await self._redis.get(READER) == self._name:
-                await self._redis.delete(READER)
+            if await self._redis.get(self._lease) == self._name:
+                await self._redis.delete(self._lease)
         await self._redis.aclose()
 
     async def _reads(self) -> bool:
@@ -109,20 +109,20 @@ class RedisTopics:
         now = time.monotonic()
         if now < self._reads_until - LEASE_SECONDS / 2:
             return True
-        lease = int(LEASE_SECONDS * 1000)
-        if await self._redis.set(READER, self._name, nx=True, px=lease):
+        milliseconds = int(LEASE_SECONDS * 1000)
+        if await self._redis.set(self._lease, self._name, nx=True, px=milliseconds):
             self._grouped.clear()
-        elif await self._redis.get(READER) == self._name:
-            await self._redis.pexpire(READER, lease)
+        elif await self._redis.get(self._lease) == self._name:
+            await self._redis.pexpire(self._lease, milliseconds)
         else:
             return False
         self._reads_until = now + LEASE_SECONDS
         return True
 
-    async def _group(self, topic: str) -> bool:
+    async def _join(self, topic: str) -> bool:
         """From the start: what was published before somebody looked is read too."""
         try:
-            await self._redis.xgroup_create(topic, GROUP, id="0", mkstream=True)
+            await self._redis.xgroup_create(topic, self._group, id="0", mkstream=True)
         except self._refusal as error:
             if not str(error).startswith("BUSYGROUP"):
                 return False
@@ -135,7 +135,7 @@ class RedisTopics:
             return []
         streams = dict.fromkeys(topics, ">")
         found = await self._redis.xreadgroup(
-            GROUP, CONSUMER, streams, count=AT_ONCE, block=int(WAIT_SECONDS * 1000)
+            self._group, CONSUMER, streams, count=AT_ONCE, block=int(WAIT_SECONDS * 1000)
         )
         return [
             _delivery(name.decode(), entry)
@@ -162,7 +162,7 @@ class RedisTopics:
             return []
         async with self._redis.pipeline(transaction=False) as pipe:
             for topic in topics:
-                pipe.xautoclaim(topic, GROUP, CONSUMER, int(idle_seconds * 1000), count=AT_ONCE)
+                pipe.xautoclaim(topic, self._group, CONSUMER, int(idle_seconds * 1000), count=AT_ONCE)
             answers = await pipe.execute()
         return [
             _delivery(topic, entry)

@@ -28,7 +28,7 @@ class ConversationQuery(Query, frozen=True):
 
 class ConversationFeed:
     """Begins now, or behind the event with the id `last`. One that is not known is refused: whoever asks
-    would miss something and not know it."""
+    would miss something and not know it. When something is missed later, the stream ends."""
 
     def __init__(self, desk: Desk, principal: Principal, space_id: str, last: str) -> None:
         self.space_id = space_id
@@ -42,15 +42,16 @@ class ConversationFeed:
 
     async def open(self) -> tuple[Subscription, bytes]:
         bus = self._house.bus
+        await bus.follows(self._channel)
         now = bus.position(self._channel)
         after = Position.parse(self._last) if self._last else now
         subscription = bus.subscribe(self._channel, after) if after is not None else None
-        if subscription is None:
+        if subscription is None or after is None or self._epoch:
             raise Conflict(
                 "Last-Event-ID: this stream does not go back there, so something may be missed; "
                 f"read /api/spaces/{self.space_id}/messages and follow without it"
             )
-        self._epoch = now.epoch
+        self._epoch = after.epoch
         try:
             # Asked now that nothing can be missed, as by every stream of a space.
             await self._house.access.space(self._principal, self.space_id, "read")
