@@ -8,7 +8,7 @@ import logging
 from roomful.app.others import deployment
 from roomful.bus import InMemoryBus, MemoryTopics, RedisTopics
 from roomful.domain.envelopes import Topics
-from roomful.domain.errors import Unavailable
+from roomful.domain.errors import RoomfulError
 from roomful.domain.events import Announcement
 from roomful.domain.ports import Store
 from roomful.runs.intake import Intake
@@ -78,7 +78,7 @@ class Conversations:
         while True:
             try:
                 await self._outgoing.look()
-            except Unavailable as error:
+            except RoomfulError as error:
                 log.warning("agents outside could not be looked for: %s", error.detail)
             await self._followed.wait()
 

@@ -131,9 +131,11 @@ class Outgoing:
                 place = self._messages.popleft()
                 try:
                     await self._send_letters(*place)
-                except BaseException:
+                except Unavailable:
                     self._messages.appendleft(place)
                     raise
+                except Exception:  # an outermost seam: one bad message stops no other
+                    log.exception("agents outside are not told of message %s", place[1])
         finally:
             await self._send_events()
 
