@@ -20,7 +20,7 @@ class Outside:
     def say(self, text: str, *, to: str = "chat:room", **changes: Any) -> MessageEnvelope:
         fields: dict[str, Any] = {"conversation_id": "room", "sender": f"agent:{self.id}", "recipient": to}
         envelope = MessageEnvelope(content=text, **fields | changes)
-        self.publish(envelope.model_dump(mode="json"))
+        self.publish(envelope.model_dump(mode="json"), f"chat:{envelope.conversation_id}")
         return envelope
 
     def publish(self, payload: dict[str, Any], topic: str = "chat:room") -> None:

@@ -10,8 +10,9 @@ from roomful.agents_sdk import send_message, set_bus_for_testing
 from roomful.bus import RedisBus
 from tests.http.casting import say
 from tests.http.outside import Outside, furnish, texts, wait, wait_for_texts
+from tests.http.test_delegation import SEARCH, both
 from tests.requirements import requirement
-from tests.servers.fake_openai import Answer, FakeOpenAI, text
+from tests.servers.fake_openai import Answer, FakeOpenAI, call, text
 from tests.servers.redis import RedisServer, redis_server
 from tests.servers.roomful import Roomful, openai
 
@@ -219,6 +220,38 @@ def test_what_happens_in_the_space_is_on_its_stream(
         "Good morning",
         messages[1]["id"],
     )
+
+
+def test_what_a_member_may_not_see_is_not_on_the_stream(
+    house: Roomful, scout: Outside, model: FakeOpenAI
+) -> None:
+    looks = [{**SEARCH, "name": name, "visibility": name} for name in ("full", "minimal", "hidden")]
+    house.agent("ann", openai(model.base_url), *looks)
+    ada = furnish(house, "ann")
+    query = {"query": "the pass"}
+    model.answer(
+        both(
+            call("full", query, size=40, index=0, id="call_0"),
+            call("minimal", query, size=40, index=1, id="call_1"),
+            call("hidden", query, size=40, index=2, id="call_2"),
+            call("full", {"targetEntityId": "ada", "query": "a secret"}, size=40, index=3, id="call_3"),
+        ),
+        Answer(text("Done.")),
+    )
+    with ada.listen("room") as listener:
+        ada.say("room", "@ann look")
+        listener.wait_for("run.completed")
+    events = wait(lambda: _until_output(scout))
+    steps = [event for event in events if event["event"] == "tool_step"]
+    summary = '{"found":["the pass"]}'
+
+    assert [(step["name"], step["args"], step.get("result_summary")) for step in steps] == [
+        ("full", query, None),
+        ("minimal", {}, None),
+        ("full", query, summary),
+        ("minimal", {}, None),
+    ]
+    assert "secret" not in str(events)
 
 
 def test_a_space_without_an_agent_outside_is_not_told_of(house: Roomful, scout: Outside) -> None:

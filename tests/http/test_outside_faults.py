@@ -149,8 +149,9 @@ def test_a_bus_that_came_back_empty_is_used_anew(house: Roomful, scout: Outside,
     assert scout.told()[-1]["content"] == "@scout hello"
 
 
-def test_while_the_database_is_away_envelopes_wait(
-    tmp_path: Path, redis: RedisServer, scout: Outside
+@pytest.mark.parametrize("dies", [False, True], ids=["lives", "dies"])
+def test_while_the_database_is_away_envelopes_wait_also_for_another_gateway(
+    tmp_path: Path, redis: RedisServer, scout: Outside, dies: bool
 ) -> None:
     with (
         postgres_server() as postgres,
@@ -163,7 +164,11 @@ def test_while_the_database_is_away_envelopes_wait(
         for text in ("two", "three", "four"):
             scout.say(text)
         wait(lambda: "envelopes have to wait" in house.log.read_text())
+        if dies:
+            house.kill()
         postgres.start()
+        if dies:
+            house.start()
         wait(lambda: "four" in ada.request("GET", "/api/spaces/room/messages").text)
 
         assert texts(ada) == ["one", "two", "three", "four"]
@@ -192,6 +197,10 @@ def test_several_gateways_say_everything_once_and_in_order_also_when_one_dies(
             scout.say(text)
         wait_for_texts(ada, spoken[-1])
         assert texts(ada) == spoken
+
+        houses[2].space("hall", "ada", "scout")
+        scout.say("Who is here?", to="chat:hall", conversation_id="hall")
+        wait(lambda: texts(ada, "hall") == ["Who is here?"])
 
         elsewhere = Caller(houses[2], ada.token)
         elsewhere.say("room", "@scout once")

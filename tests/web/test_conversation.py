@@ -197,7 +197,7 @@ async def test_what_is_private_hidden_or_changed_is_not_told(house: Visit) -> No
     said = (await send(house, ada)).json["message_id"]
     stream = await listen(house, bob)
     started = about(entity_id="shop", seq=1, created_at=NOON)
-    call = {"tool_call_id": "call_1", "tool_name": "pin"}
+    call: dict[str, Any] = {"tool_call_id": "call_1", "tool_name": "pin"}
     house.announce("room", CallStarted(**started, **call, target_entity_id="bob"), audience="bob")
     house.announce("room", CallReady(**about(**call), args={"secret": 1}), audience="bob")
     house.announce("room", TextStarted(**started, reasoning=True))
