@@ -175,10 +175,14 @@ def test_a_server_that_dies_or_comes_back_empty_is_waited_for() -> None:
             await topics.done(delivery)
             with Redis.from_url(server.url) as client:
                 client.flushall()
-            publish(bus, "chat:a", n=2)
-            [after] = await received(topics, "chat:a")
+                publish(bus, "chat:a", n=2)
+                [after] = await received(topics, "chat:a")
+                await topics.done(after)
+                client.xgroup_destroy("chat:a", "roomful")
+            known = await received(topics, "chat:a")
         bus.close()
         assert (delivery.payload, after.payload) == ({"n": 1}, {"n": 2})
+        assert known == [after]
 
     with redis_server() as server:
         asyncio.run(story(server))

@@ -152,6 +152,8 @@ def test_a_mention_is_a_letter_to_the_agent_and_comes_once(
     ada = furnish(house, "ann", "ranger")
     posted = ada.say("room", "@scout is the pass open?")["message"]
     scout.told()
+    house.kill()
+    house.start()
     ada.call("PATCH", f"/api/spaces/room/messages/{posted['id']}", {"text": "@scout is it?"})
     ada.say("room", "nobody is meant")
     ada.post("/send", _envelope("user:ada", "agent:scout", "by envelope"))

@@ -70,11 +70,9 @@ class RedisTopics:
                 if not ready:
                     await asyncio.sleep(WAIT_SECONDS)
                 return await self._left(ready) or await self._overdue(ready) or await self._new(ready)
-            except (self._error, OSError) as error:
+            except (self._error, OSError):
                 # An answer may be lost, the groups gone, or a topic something else: all is looked at anew.
                 self._grouped.clear()
-                if "NOGROUP" in str(error):
-                    return []
                 raise
 
     async def done(self, delivery: Delivery) -> None:
