@@ -421,7 +421,6 @@ UNMET: frozenset[str] = frozenset(
     {
         "D-17",
         "D-18",
-        "B-10",
         "X-08",
         "S-03",
     }

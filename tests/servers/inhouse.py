@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from roomful.app import Gateway
+from roomful.bus import InMemoryBus
 from roomful.settings import Settings
 from roomful.web.server import Server
 from tests.servers.roomful import ADMIN_KEY, PATIENCE, Roomful
@@ -94,6 +95,12 @@ class InHouse(Roomful):
         if self._running is not None:
             self._running.look()
 
+    @property
+    def outside_bus(self) -> InMemoryBus:
+        """Where agents in this process and the house meet."""
+        assert self._running is not None
+        return self._running.outside_bus
+
     @contextlib.contextmanager
     def reads(self) -> Iterator[list[str]]:
         """The statements that the house reads with meanwhile."""
@@ -135,6 +142,12 @@ class _Running:
             self._loop.call_soon_threadsafe(self._gateway.house.worker.look)
             with self._looked:
                 assert self._looked.wait_for(lambda least=count: self._looks >= least, PATIENCE), "no look"
+
+    @property
+    def outside_bus(self) -> InMemoryBus:
+        assert self._gateway is not None
+        assert self._gateway.conversations.bus is not None
+        return self._gateway.conversations.bus
 
     @contextlib.contextmanager
     def reads(self) -> Iterator[list[str]]:

@@ -10,6 +10,7 @@ from roomful.domain.changes import (
     EraseEntity,
     ExpectOtherOwner,
     MarkRead,
+    PutAgent,
     PutMember,
     RemoveMember,
     RemoveSpace,
@@ -20,7 +21,7 @@ from roomful.domain.ports import Store
 from roomful.domain.run_changes import AddRun
 from roomful.domain.spaces import Member, MySpace
 from tests.requirements import requirement
-from tests.store.things import LATER, HandClock, entity, message, run, say, seqs, settle_in, space
+from tests.store.things import LATER, HandClock, agent, entity, message, run, say, seqs, settle_in, space
 
 
 async def test_a_space_is_added_saved_and_listed_by_age(store: Store) -> None:
@@ -35,6 +36,16 @@ async def test_a_space_is_added_saved_and_listed_by_age(store: Store) -> None:
     assert await store.space("nowhere") is None
     with pytest.raises(NotFound):
         await store.commit([SaveSpace(space("nowhere"))])
+
+
+async def test_agents_without_configuration_are_found_with_their_spaces(store: Store) -> None:
+    people = [entity("ann"), entity("own", kind="agent"), entity("out", kind="agent")]
+    await store.commit([*map(AddEntity, people), PutAgent(agent("own"))])
+    for id in ("s", "t"):
+        await store.commit([AddSpace(space(id)), *(PutMember(id, who.id, "member") for who in people)])
+    assert await store.outside_agents() == [("s", "out"), ("t", "out")]
+    await store.commit([RemoveMember("s", "out"), PutMember("t", "out", "reader")])
+    assert await store.outside_agents() == [("t", "out")]
 
 
 @requirement("B-09")

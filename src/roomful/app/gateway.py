@@ -10,6 +10,7 @@ from pathlib import Path
 from roomful.app.callbacks import Callbacks
 from roomful.app.clock import RandomIds, SharedClock, SystemClock
 from roomful.app.configs import Configs, load_agents, load_functions
+from roomful.app.conversations import Conversations
 from roomful.app.others import check_bus, find_others
 from roomful.app.sealing import SecretBox
 from roomful.app.toolkit import Toolkit
@@ -106,6 +107,9 @@ class Gateway:
             clock=clock,
             ids=ids,
         )
+        self.conversations = Conversations(
+            settings.bus, secret, store=store, access=access, announcer=announcer, intake=workshop.intake
+        )
         self.house = House(
             store=store,
             bus=bus,
@@ -117,6 +121,7 @@ class Gateway:
             history=history,
             blobs=blobs,
             intake=workshop.intake,
+            envelopes=self.conversations.envelopes,
             worker=worker,
             answers=workshop.answers,
             limits=Limits(settings.limit_posts, settings.limit_streams),
@@ -162,9 +167,11 @@ class Gateway:
         await self._models.warm()
         await self._others.start()
         await self.house.worker.start()
+        self.conversations.start()
 
     async def close(self) -> None:
         await self.house.worker.stop()
+        await self.conversations.close()
         await self._others.close()
         await self._models.close()
         await self._toolkit.close()

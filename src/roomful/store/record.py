@@ -124,6 +124,9 @@ class Record:
     async def members(self, space_id: str) -> list[Member]:
         return await spaces.members(self._reader, space_id)
 
+    async def outside_agents(self) -> list[tuple[str, str]]:
+        return await spaces.outside_agents(self._reader)
+
     async def run(self, run_id: str) -> Run | None:
         return await runs.run(self._reader, run_id)
 

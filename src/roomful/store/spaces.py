@@ -28,6 +28,10 @@ WHERE m.space_id = ? ORDER BY m.joined_at, e.id"""
 _SPACES_OF = """
 SELECT s.body, m.role FROM members m JOIN spaces s ON s.id = m.space_id
 WHERE m.entity_id = ? ORDER BY s.created_at, s.id"""
+_OUTSIDE = """
+SELECT space_id, entity_id FROM members WHERE entity_id IN (
+  SELECT id FROM entities WHERE kind = 'agent' AND id NOT IN (SELECT id FROM agents)
+)"""
 _MY_SPACES = """
 SELECT s.body, m.role, s.last_seq, (
   SELECT count(*) FROM (
@@ -140,6 +144,10 @@ async def role(reader: Reader, space_id: str, entity_id: str) -> Role | None:
 
 async def members(reader: Reader, space_id: str) -> list[Member]:
     return [Member(*row) for row in await reader.rows(_MEMBERS, (space_id,))]
+
+
+async def outside_agents(reader: Reader) -> list[tuple[str, str]]:
+    return sorted((space_id, entity_id) for space_id, entity_id in await reader.rows(_OUTSIDE))
 
 
 def _no_space(space_id: str) -> NotFound:
