@@ -280,3 +280,35 @@ def _until_output(scout: Outside) -> list[dict[str, Any]] | None:
 
 def _envelope(sender: str, recipient: str, content: str) -> dict[str, Any]:
     return {"conversation_id": "room", "sender": sender, "recipient": recipient, "content": content}
+
+
+@requirement("X-06")
+def test_an_agent_outside_and_one_inside_who_always_answer_each_other_stop_at_a_bound(
+    house: Roomful, bus: RedisBus, scout: Outside
+) -> None:
+    """The one outside has no runs that could be counted, so what it starts is."""
+    with FakeOpenAI(lambda asked: Answer(_answers(asked))) as model:
+        house.agent("ann", openai(model.base_url), instructions="You are ann.")
+        ada = furnish(house, "ann")
+        answered = 0
+
+        def goes_on() -> bool:
+            nonlocal answered
+            letters = bus.read("chat:scout", "0-0", 1000)
+            for letter in letters[answered:]:
+                scout.say(f"And you? {letter.id}", to="agent:ann")
+            answered = len(letters)
+            return bool(bus.read("dlq:room"))
+
+        scout.say("Hello.", to="agent:ann")
+        wait(goes_on)
+
+        [dead, *_] = scout.read("dlq:room")
+        assert "scout may start ann 60 times a minute" in dead["reason"]
+        assert texts(ada).count("And you?") == 60
+
+
+def _answers(asked: Any) -> list[Any]:
+    if asked.messages[-1]["role"] == "tool":
+        return text("Done.")
+    return call("sendSpaceMessage", {"spaceId": "room", "text": "And you?", "mention": "scout"})

@@ -23,6 +23,7 @@ from roomful.domain.run_changes import SaveRun
 from roomful.domain.runs import Lease, Run
 from roomful.domain.spaces import Role, Space
 from roomful.runs.answers import Answers
+from roomful.runs.bounds import Bounds
 from roomful.runs.intake import Intake
 from roomful.runs.outside.envelopes import Envelopes
 from roomful.runs.replies import Replies
@@ -289,6 +290,7 @@ async def open_visit(**changes: Any) -> Visit:
         starting=starting,
         waking=Waking(store=store, starting=starting, clock=clock),
         replies=Replies(store=store, worker=worker, announcer=announcer),
+        bounds=Bounds(store, clock, ids),
         clock=clock,
         ids=ids,
     )

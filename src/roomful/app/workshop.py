@@ -76,7 +76,7 @@ class Workshop:
         )
         self.intake = Intake(
             store=store, access=access, announcer=announcer, starting=starting, waking=waking,
-            replies=replies, clock=clock, ids=ids,
+            replies=replies, bounds=bounds, clock=clock, ids=ids,
         )  # fmt: skip
         worker.use(loop.drive)
         hopeless = Hopeless(store=store, settling=settling)

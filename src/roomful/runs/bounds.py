@@ -36,16 +36,21 @@ class Bounds:
             raise OverBound("depth", f"runs may start runs {limits.depth} deep (limits.depth)")
         if whom is None:
             return [ExpectRoom(root_run_id=by.root_run_id, runs_per_root=limits.runs_per_root)]
+        return [self._room(limits, by.root_run_id, by.agent_id, whom)]
+
+    def room_for_outside(self, agent_id: str, run: Run) -> Change:
+        """Whether an agent outside, whose runs nobody here knows, may start this run of another one."""
+        return self._room(Limits(), run.root_run_id, agent_id, run.agent_id)
+
+    def _room(self, limits: Limits, root_run_id: str, by: str, whom: str) -> ExpectRoom:
         since = datetime.fromtimestamp(self._clock.now() - PAIR_SECONDS, UTC)
-        return [
-            ExpectRoom(
-                root_run_id=by.root_run_id,
-                runs_per_root=limits.runs_per_root,
-                pair=(by.agent_id, whom),
-                since=since.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
-                runs_per_pair=limits.runs_per_pair,
-            )
-        ]
+        return ExpectRoom(
+            root_run_id=root_run_id,
+            runs_per_root=limits.runs_per_root,
+            pair=(by, whom),
+            since=since.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+            runs_per_pair=limits.runs_per_pair,
+        )
 
     async def check_step(self, agent: AgentSpec, run: Run, past: Past) -> None:
         """Before the model is asked again."""

@@ -8,15 +8,16 @@ import msgspec
 from roomful.domain.agents import Agent
 from roomful.domain.changes import AddMessage, Change, Recall, ShowBlob
 from roomful.domain.entities import Principal
-from roomful.domain.errors import Conflict, Invalid, NotFound
+from roomful.domain.errors import Conflict, Invalid, NotFound, OverBound, RateLimited
 from roomful.domain.events import Announcement, MessageChanged
 from roomful.domain.messages import Message, TextPart
 from roomful.domain.ports import Clock, Ids, KnownAnswer, Store
 from roomful.domain.runs import Call, Handed, Run, Trigger, TriggerType
 from roomful.domain.shape import UNSET, Json, Noun, check_id, clean_text, encode_json
 from roomful.domain.spaces import Member
+from roomful.runs.bounds import Bounds
 from roomful.runs.replies import Replies, Said
-from roomful.runs.starting import Starting
+from roomful.runs.starting import NewRun, Starting
 from roomful.runs.waking import Waking, Woken
 from roomful.spaces.access import Access
 from roomful.spaces.announcer import Announcer
@@ -47,6 +48,7 @@ class Intake:
         starting: Starting,
         waking: Waking,
         replies: Replies,
+        bounds: Bounds,
         clock: Clock,
         ids: Ids,
     ) -> None:
@@ -56,6 +58,7 @@ class Intake:
         self._starting = starting
         self._waking = waking
         self._replies = replies
+        self._bounds = bounds
         self._clock = clock
         self._ids = ids
 
@@ -88,6 +91,8 @@ class Intake:
         while True:
             try:
                 return await self._store_all(message, kind, woken, key, digest)
+            except OverBound as bound:
+                raise RateLimited(f"agents that talk with each other have a bound: {bound.detail}") from None
             except Conflict as conflict:
                 known = await self._store.known_answer(principal.entity_id, key) if key else None
                 if known is not None:
@@ -150,7 +155,9 @@ class Intake:
         runs = [*(reply.run for reply in replies), *(one.run for one in woken)]
         if key is not None:
             changes.append(self._recalled(message, runs, key, digest))
-        changes += [one.change for one in woken]
+        if kind == "agent":
+            changes += [self._started_outside(message.entity_id, one.new) for one in woken if one.new]
+        changes += [one.new.change if one.new else one.change for one in woken]
         changes += [ShowBlob(blob_id, message.space_id) for blob_id in message.attachments]
         changes.append(AddMessage(message))
 
@@ -162,6 +169,11 @@ class Intake:
 
         await self._store.commit(changes, then)
         return Posted(message=message, runs=runs)
+
+    def _started_outside(self, agent_id: str, new: NewRun) -> Change:
+        """Agents are counted, wherever they are: two that answer each other stop at some time."""
+        new.run.started_by = agent_id
+        return self._bounds.room_for_outside(agent_id, new.run)
 
     def _recalled(self, message: Message, runs: Sequence[Run], key: str, digest: bytes) -> Recall:
         remembered = _Remembered(message_id=message.id, run_ids=[run.id for run in runs])

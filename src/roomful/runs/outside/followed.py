@@ -52,7 +52,7 @@ class Followed:
         for space_id, agent_ids in agents.items():
             if space_id not in self.narrators:
                 members = await self._store.members(space_id)
-                _, growing = self._announcer.growing(space_id)
+                growing = self._announcer.growing(space_id)
                 self.narrators[space_id] = Narrator(space_id, members, growing.values())
             self.narrators[space_id].know_agents(agent_ids)
         if self.narrators:
