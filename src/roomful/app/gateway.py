@@ -61,7 +61,15 @@ class Gateway:
         callbacks = Callbacks(settings, secret)
 
         def make_voice(run: Run, lease: Lease) -> Voice:
-            return Voice(run, lease, store=store, announcer=announcer, clock=clock, ids=ids)
+            return Voice(
+                run,
+                lease,
+                store=store,
+                announcer=announcer,
+                clock=clock,
+                ids=ids,
+                is_sure=worker.trust(),
+            )
 
         worker = Worker(
             ids.new("wrk"),
