@@ -3,6 +3,7 @@
 import os
 import re
 import threading
+import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -21,7 +22,8 @@ from tests.servers.redis import RedisServer, redis_server
 from tests.servers.roomful import Caller, Roomful, openai
 
 THREADS = 8
-SPACES = 20
+SPACES = 1
+"""Few enough for the logs of what was announced to be full after the first runs."""
 
 
 @pytest.fixture(scope="module")
@@ -51,6 +53,8 @@ class Parking:
         self.gateways = gateways
         self.world = world
         self.keys = 0
+        self.put_off: list[str] = []
+        """What those were told who had to come again."""
         self._database, _, self._schema = database.partition("&schema=")
         house = gateways[0]
         self.ada = house.person("ada")
@@ -77,8 +81,12 @@ class Parking:
         cards = self._rows("SELECT run_id, id FROM calls WHERE status = 'waiting'")
 
         def answer(who: Caller, run_id: str, card_id: str) -> int:
+            """Comes again when it is told to, as a client does."""
             body = {"toolCallId": card_id, "result": {"approved": True}}
-            return who.request("POST", f"/api/runs/{run_id}/tool-results", body).status_code
+            while (told := who.request("POST", f"/api/runs/{run_id}/tool-results", body)).status_code == 503:
+                self.put_off.append(told.json()["detail"])
+                time.sleep(float(told.headers["retry-after"]))
+            return told.status_code
 
         people = [self.ada.at(gateway) for gateway in self.gateways]
         with ThreadPoolExecutor(THREADS) as pool:
@@ -116,6 +124,7 @@ def fill(
             after = [kilobytes(gateway) for gateway in cluster.gateways]
             print(f"{warm} parked runs: {before} kB; {warm + rest}: {after} kB")
             assert set(parking.answer_all()) == {(200, 409)}
+            print(f"{len(parking.put_off)} answers had to come again: {set(parking.put_off)}")
             parking.check()
             print(f"when all have ended: {[kilobytes(gateway) for gateway in cluster.gateways]} kB")
             return before, after
