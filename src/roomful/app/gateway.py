@@ -61,15 +61,7 @@ class Gateway:
         callbacks = Callbacks(settings, secret)
 
         def make_voice(run: Run, lease: Lease) -> Voice:
-            return Voice(
-                run,
-                lease,
-                store=store,
-                announcer=announcer,
-                clock=clock,
-                ids=ids,
-                is_sure=worker.trust(),
-            )
+            return Voice(run, lease, store=store, announcer=announcer, clock=clock, ids=ids)
 
         worker = Worker(
             ids.new("wrk"),

@@ -60,8 +60,6 @@ class Worker:
         self._keeper: asyncio.Task[None] | None = None
         self._chores: list[Callable[[], Awaitable[None]]] = []
         self._look = asyncio.Event()
-        self._alive_until = 0.0
-        self._lives = 0
         self._is_draining = False
 
     def use(self, drive: Callable[[Voice], Awaitable[None]]) -> None:
@@ -104,12 +102,6 @@ class Worker:
         if self._is_draining or len(self._tasks) >= self._most:
             return None
         return Lease(run_id=run_id, owner=self.id, fence=1)
-
-    def trust(self) -> Callable[[], bool]:
-        """Knows, of a lease that is taken now, whether nobody else can have taken it since: not any more
-        once this worker was silent for longer than it had said, although it may be heard again."""
-        life = self._lives
-        return lambda: self._lives == life and self._clock.now() < self._alive_until
 
     def launch(self, run: Run, lease: Lease, *, in_its_turn: bool = False) -> None:
         """`in_its_turn` when it had to wait for others until now."""
@@ -277,9 +269,6 @@ class Worker:
     async def _keep_alive(self) -> None:
         until = self._clock.now() + self._lease_seconds
         await self._store.commit([KeepAlive(worker=self.id, until=until)])
-        if self._clock.now() >= self._alive_until:
-            self._lives += 1
-        self._alive_until = until
 
     async def _take_up(self) -> None:
         for run_id in await self._store.unowned_runs(self._clock.now()):

@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from roomful.domain.changes import Change
-from roomful.domain.errors import LeaseLost
 from roomful.domain.events import Announcement
 from roomful.domain.ports import Store
 from roomful.domain.run_changes import Guard
@@ -20,35 +19,22 @@ class Outbox:
         store: Store,
         release: Callable[[Sequence[Announcement]], None],
         learn: Callable[[Sequence[Change], list[Any]], None],
-        is_sure: Callable[[], bool],
     ) -> None:
-        """`release` lets readers hear; `learn` is told what the store answered, before that. `is_sure` knows
-        whether no other worker can have taken the run over."""
+        """`release` lets readers hear; `learn` is told what the store answered, before that."""
         self._lease = lease
         self._store = store
         self._release = release
         self._learn = learn
-        self._is_sure = is_sure
         self._waiting: list[list[Announcement]] = []
         self._commits: set[asyncio.Future[Any]] = set()
         self._failure: BaseException | None = None
 
     def say(self, announcement: Announcement) -> None:
-        """Heard at once, unless something before it still has to be stored, or this worker was away for so
-        long that the store has to be asked whether the run is still its own."""
-        if isinstance(self._failure, LeaseLost):
-            return
+        """Heard at once, unless something before it still has to be stored."""
         if self._waiting:
             self._waiting[-1].append(announcement)
         else:
-            self.say_aside(announcement)
-
-    def say_aside(self, announcement: Announcement) -> None:
-        """Heard at once, whatever has to be stored."""
-        if self._is_sure():
             self._release((announcement,))
-        else:
-            self.keep((), (announcement,))
 
     def keep(self, changes: Sequence[Change], heard: Sequence[Announcement] = ()) -> asyncio.Future[Any]:
         """Stores, then lets everybody hear. Whoever must know that it happened awaits `settled`."""

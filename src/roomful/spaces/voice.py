@@ -45,17 +45,8 @@ SAVE_SECONDS = 0.25
 
 class Voice:
     def __init__(
-        self,
-        run: Run,
-        lease: Lease,
-        *,
-        store: Store,
-        announcer: Announcer,
-        clock: Clock,
-        ids: Ids,
-        is_sure: Callable[[], bool],
+        self, run: Run, lease: Lease, *, store: Store, announcer: Announcer, clock: Clock, ids: Ids
     ) -> None:
-        """`is_sure` knows whether no other worker can have taken the run over."""
         self.run = run
         self.lease = lease
         self._store = store
@@ -66,7 +57,7 @@ class Voice:
         """What the part that shows this run is told, when another run called it."""
         self._own = OwnMessages()
         self._has_ended = False
-        self._out = Outbox(lease, store, self._release, self._learn, is_sure)
+        self._out = Outbox(lease, store, self._release, self._learn)
         self._spares: dict[tuple[str, str | None], list[str]] = {}
         self._unsaved: set[str] = set()
         self._later = Later(SAVE_SECONDS, self._save)
@@ -164,7 +155,7 @@ class Voice:
     def tell_run(self, event: SpaceEvent) -> None:
         """For the run's own stream, which sees everything whole."""
         if self._announcer.is_run_followed(self.run.id):
-            self._out.say_aside(Announcement(event=event, space_id="", run_id=self.run.id))
+            self._release([Announcement(event=event, space_id="", run_id=self.run.id)])
 
     def now(self) -> float:
         return self._clock.now()
