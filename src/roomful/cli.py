@@ -75,7 +75,7 @@ def _serving(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--host", help="address to listen on (default 127.0.0.1)")
     parser.add_argument("--port", type=int, help="port to listen on (default 8000)")
     _database(parser)
-    parser.add_argument("--bus", metavar="URL", help="memory: (default)")
+    parser.add_argument("--bus", metavar="URL", help="memory: (default) or redis://…")
     parser.add_argument("--agents", metavar="DIR", help="folder of agent configurations to load")
 
 

@@ -52,10 +52,22 @@ async def test_a_row_is_the_message_as_it_is_sent(store: Store) -> None:
     words.seq, cards.seq = 1, 2
     assert rows == [
         StoredMessage(
-            "m1", 1, is_open=True, is_private=False, delegates=False, body=msgspec.json.encode(words)
+            "m1",
+            1,
+            is_open=True,
+            is_private=False,
+            is_answered=False,
+            delegates=False,
+            body=msgspec.json.encode(words),
         ),
         StoredMessage(
-            "m2", 2, is_open=False, is_private=True, delegates=False, body=msgspec.json.encode(cards)
+            "m2",
+            2,
+            is_open=False,
+            is_private=True,
+            is_answered=False,
+            delegates=False,
+            body=msgspec.json.encode(cards),
         ),
     ]
 

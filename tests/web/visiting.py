@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, cast
 import msgspec
 
 from roomful.app.clock import SystemClock
+from roomful.app.others import Alone
 from roomful.bus import MemoryBus
 from roomful.domain.changes import AddEntity, AddSpace, AddToken, PutMember
 from roomful.domain.entities import Entity, Token
@@ -275,6 +276,7 @@ async def open_visit(**changes: Any) -> Visit:
     fields: dict[str, Any] = {
         "store": store,
         "bus": bus,
+        "others": Alone(),
         "clock": clock,
         "ids": ids,
         "access": access,

@@ -9,11 +9,11 @@ from pathlib import Path
 from roomful.app.callbacks import Callbacks
 from roomful.app.clock import RandomIds, SystemClock
 from roomful.app.configs import Configs, load_agents, load_functions
+from roomful.app.others import check_bus, find_others
 from roomful.app.sealing import SecretBox
 from roomful.app.toolkit import Toolkit
 from roomful.app.workshop import Workshop
 from roomful.bus import MemoryBus
-from roomful.domain.errors import Invalid
 from roomful.domain.ports import Clock, Ids, Store
 from roomful.domain.runs import Lease, Run
 from roomful.executors.python import PythonTool
@@ -61,7 +61,15 @@ class Gateway:
         callbacks = Callbacks(settings, secret)
 
         def make_voice(run: Run, lease: Lease) -> Voice:
-            return Voice(run, lease, store=store, announcer=announcer, clock=clock, ids=ids)
+            return Voice(
+                run,
+                lease,
+                store=store,
+                announcer=announcer,
+                clock=clock,
+                ids=ids,
+                is_sure=worker.is_sure,
+            )
 
         worker = Worker(
             ids.new("wrk"),
@@ -70,6 +78,9 @@ class Gateway:
             make_voice=make_voice,
             lease_seconds=settings.lease_seconds,
             is_alone=settings.database.startswith("sqlite:"),
+        )
+        self._others = find_others(
+            settings, secret, store=store, announcer=announcer, bus=bus, worker=worker, clock=clock
         )
         self._toolkit = Toolkit(
             settings,
@@ -98,6 +109,7 @@ class Gateway:
         self.house = House(
             store=store,
             bus=bus,
+            others=self._others,
             clock=clock,
             ids=ids,
             access=access,
@@ -122,8 +134,7 @@ class Gateway:
     async def open(
         cls, settings: Settings, *, clock: Clock | None = None, ids: Ids | None = None
     ) -> "Gateway":
-        if settings.bus != "memory:":
-            raise Invalid(f"--bus {settings.bus!r}: only memory: can be had")
+        check_bus(settings.bus)
         clock = clock or SystemClock()
         store = await open_store(settings.database, clock)
         new_key, digest = await _admin_digest(store, settings)
@@ -146,10 +157,12 @@ class Gateway:
 
     async def start(self) -> None:
         await self._models.warm()
+        await self._others.start()
         await self.house.worker.start()
 
     async def close(self) -> None:
         await self.house.worker.stop()
+        await self._others.close()
         await self._models.close()
         await self._toolkit.close()
         await self.house.store.close()

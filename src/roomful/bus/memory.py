@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from itertools import islice
 
 from roomful.domain.events import Announcement, CallInput, CutReason, Position, TextDelta
@@ -26,6 +26,9 @@ class MemoryBus:
         self._new_epoch = new_epoch
         self._channels: dict[str, _Channel] = {}
         self._sweep_at = SWEEP
+        self.on_follow: Callable[[str], Awaitable[None]] | None = None
+        """Called when a channel is first followed here; what it answers with ends when others are heard."""
+        self.on_leave: Callable[[str], None] | None = None
 
     def publish(self, channel: str, announcements: Sequence[Announcement]) -> None:
         if (log := self._channels.get(channel)) is None:
@@ -33,7 +36,7 @@ class MemoryBus:
         if log.readers or log.relays or self._clock.now() - log.followed_at < FOLLOWED_SECONDS:
             log.extend(announcements)
         else:
-            del self._channels[channel]
+            self._leave(channel)
 
     def position(self, channel: str) -> Position:
         log = self._followed(channel)
@@ -56,6 +59,17 @@ class MemoryBus:
         if (log := self._channels.get(source)) is not None:
             log.relays.pop(target, None)
 
+    async def follows(self, channel: str) -> None:
+        if (ready := self._followed(channel).ready) is not None:
+            await asyncio.shield(ready)
+
+    def renew(self, channels: Sequence[str]) -> None:
+        """Those that join one of them are renewed with it."""
+        fed = {name for channel in channels if (log := self._channels.get(channel)) for name in log.relays}
+        for channel in {*channels, *fed}:
+            if (log := self._channels.get(channel)) is not None:
+                log.renew(self._new_epoch())
+
     def close(self, reason: CutReason) -> None:
         """Ends every subscription."""
         for log in self._channels.values():
@@ -68,7 +82,7 @@ class MemoryBus:
         fed = {name for log in self._channels.values() for name in log.relays}
         for name, log in list(self._channels.items()):
             if not log.readers and not log.relays and name not in fed and log.followed_at < since:
-                del self._channels[name]
+                self._leave(name)
         self._sweep_at = max(SWEEP, 2 * len(self._channels))
 
     def _followed(self, channel: str) -> "_Channel":
@@ -77,12 +91,30 @@ class MemoryBus:
             if len(self._channels) >= self._sweep_at:
                 self._sweep()
             log = self._channels[channel] = _Channel(self._new_epoch())
+            if self.on_follow is not None:
+                log.ready = asyncio.ensure_future(self.on_follow(channel))
         log.followed_at = self._clock.now()
         return log
 
+    def _leave(self, channel: str) -> None:
+        del self._channels[channel]
+        if self.on_leave is not None:
+            self.on_leave(channel)
+
 
 class _Channel:
-    __slots__ = ("entries", "epoch", "followed_at", "head", "kept", "readers", "relays", "sizes", "volume")
+    __slots__ = (
+        "entries",
+        "epoch",
+        "followed_at",
+        "head",
+        "kept",
+        "readers",
+        "ready",
+        "relays",
+        "sizes",
+        "volume",
+    )
 
     def __init__(self, epoch: str) -> None:
         self.epoch = epoch
@@ -96,6 +128,15 @@ class _Channel:
         self.readers: set[MemorySubscription] = set()
         self.relays: dict[str, _Channel] = {}
         self.followed_at = 0.0
+        self.ready: asyncio.Future[None] | None = None
+
+    def renew(self, epoch: str) -> None:
+        self.epoch = epoch
+        self.entries.clear()
+        self.sizes.clear()
+        self.kept = 0
+        for reader in list(self.readers):
+            reader.close("renewed")
 
     def extend(self, announcements: Sequence[Announcement]) -> None:
         for announcement in announcements:

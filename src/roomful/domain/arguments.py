@@ -29,6 +29,29 @@ class Arguments:
         self._pieces: list[str] = []
         self._length = 0
 
+    @staticmethod
+    def of(args: dict[str, Json]) -> "Arguments":
+        """Those of somebody who came later; each may still grow."""
+        arguments = Arguments()
+        for key, value in args.items():
+            arguments.put(key, value)
+        return arguments
+
+    def grow(self, ops: list[Op]) -> None:
+        """The same as operations say it."""
+        for kind, path, value in ops:
+            [key] = unpointer(path)
+            if self._key is not None and (kind == "set" or key != self._key):
+                self.end_text()
+            if kind == "set":
+                self.put(key, value)
+                continue
+            if self._key is None:
+                before = dict(self._pairs).get(key, "")
+                self.begin_text(key)
+                self.append(before)
+            self.append(value)
+
     def begin_text(self, key: str) -> None:
         self._key, self._pieces, self._length = key, [], 0
 

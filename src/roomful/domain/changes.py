@@ -115,7 +115,8 @@ class AddMessage(Frozen):
 
 class SaveMessage(Frozen):
     """The whole message as it stands now. Its `seq` never changes, and a part that was answered
-    (`answered_at` is set in the stored one) is not overwritten by one that does not know of the answer."""
+    (`answered_at` is set in the stored one) is not overwritten by one that does not know of the answer.
+    Answers with these parts as they are stored."""
 
     message: Message
 

@@ -270,4 +270,4 @@ class Position(msgspec.Struct, frozen=True):
 
 
 Announce: TypeAlias = Callable[[list[Announcement]], None]
-CutReason = Literal["slow", "revoked", "draining", "closed"]
+CutReason = Literal["slow", "revoked", "draining", "closed", "renewed"]

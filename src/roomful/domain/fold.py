@@ -6,7 +6,7 @@ from typing import assert_never, cast
 
 import msgspec
 
-from roomful.domain.arguments import Op, apply_ops, unpointer
+from roomful.domain.arguments import Arguments, Op, apply_ops, unpointer
 from roomful.domain.events import (
     AgentActive,
     AgentInactive,
@@ -39,10 +39,11 @@ from roomful.domain.trails import Child, ChildCall
 class _Growing:
     """A part that still streams: its characters are kept in pieces and joined only when somebody looks."""
 
-    __slots__ = ("length", "part", "pieces", "texts")
+    __slots__ = ("arguments", "length", "part", "pieces", "texts")
 
     def __init__(self, part: Part) -> None:
         self.part = part
+        self.arguments: Arguments | None = None
         self.pieces: list[str] = []
         self.length = 0
         self.texts: dict[str, list[str]] = {}
@@ -121,6 +122,22 @@ class SpaceView:
                 if (growing := self._growing.get(_key(part))) is not None:
                     growing.settle()
         return message
+
+    @property
+    def is_empty(self) -> bool:
+        return not self._messages
+
+    def follow_arguments(self, event: CallInput) -> None:
+        """For an event that came with its operations only: notes in it the arguments as they are then. To be
+        called before it is applied."""
+        growing = self._growing.get(event.tool_call_id)
+        if growing is None or not isinstance(growing.part, ToolCallPart):
+            return
+        if growing.arguments is None:
+            growing.settle()
+            growing.arguments = Arguments.of(growing.part.args or {})
+        growing.arguments.grow(event.ops)
+        event.so_far, event.mark = growing.arguments, growing.arguments.mark()
 
     def apply(self, event: SpaceEvent) -> None:
         match event:

@@ -132,3 +132,19 @@ def as_seen_by(message: Message, entity_id: str | None) -> Message:
         return message
     seen = [part for part in message.parts if part_for_one(part) in (None, entity_id)]
     return msgspec.structs.replace(message, parts=seen)
+
+
+def answered_parts(message: Message) -> dict[str, Part]:
+    return {
+        part.id: part
+        for part in message.parts
+        if isinstance(part, ToolCallPart) and part.answered_at is not UNSET
+    }
+
+
+def with_answers(message: Message, stored: Message) -> Message:
+    """The message, but each answered part of the stored one whose answer it does not know."""
+    kept = answered_parts(stored)
+    for part_id in answered_parts(message):
+        kept.pop(part_id, None)
+    return msgspec.structs.replace(message, parts=[kept.get(part.id, part) for part in message.parts])

@@ -75,6 +75,7 @@ class RunLoop:
             async with asyncio.timeout(None) as clock:
                 await self._drive(voice, clock)
         except LeaseLost:
+            voice.abandon()
             log.info("run %s is driven by another worker now", voice.run.id)
         except ModelFailed as failure:
             await self._fail(voice, failure.code, failure.message)

@@ -88,3 +88,5 @@ class Starting:
                 self._worker.launch(new.run, new.lease)
             elif new.run.in_turn:
                 self._worker.look()
+            else:
+                self._worker.call_others()

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import logging
+import time
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, TypeVar
 
@@ -61,6 +62,9 @@ class Worker:
         self._chores: list[Callable[[], Awaitable[None]]] = []
         self._look = asyncio.Event()
         self._is_draining = False
+        self._sure_until = 0.0
+        self.call_others: Callable[[], None] = lambda: None
+        """Tells other workers that there may be a run for them."""
 
     def use(self, drive: Callable[[Voice], Awaitable[None]]) -> None:
         """What takes a run as far as it goes."""
@@ -96,6 +100,11 @@ class Worker:
         await asyncio.gather(
             *tasks, *self._errands, *([self._keeper] if self._keeper else []), return_exceptions=True
         )
+        self.call_others()
+
+    def is_sure(self) -> bool:
+        """Whether nobody else can have taken what is driven here."""
+        return self._is_alone or time.monotonic() < self._sure_until
 
     def reserve(self, run_id: str) -> Lease | None:
         """The first lease of a run that is about to be stored and started here."""
@@ -137,6 +146,8 @@ class Worker:
 
     async def claim(self, run_id: str) -> bool:
         """Takes a run that nobody drives and goes on with it."""
+        if self._is_draining:
+            self.call_others()
         if self._is_draining or run_id in self._tasks:
             return False
         claim = ClaimRun(run_id=run_id, owner=self.id, now=self._clock.now())
@@ -267,8 +278,9 @@ class Worker:
                 log.warning("the worker could not reach the store: %s", error.detail)
 
     async def _keep_alive(self) -> None:
-        until = self._clock.now() + self._lease_seconds
+        until, began = self._clock.now() + self._lease_seconds, time.monotonic()
         await self._store.commit([KeepAlive(worker=self.id, until=until)])
+        self._sure_until = began + self._lease_seconds
 
     async def _take_up(self) -> None:
         for run_id in await self._store.unowned_runs(self._clock.now()):

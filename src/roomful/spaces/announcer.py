@@ -1,5 +1,8 @@
 """The one way out: whatever is announced is folded into what readers now see, then handed to the bus."""
 
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
 import msgspec
 
 from roomful.domain.events import (
@@ -12,14 +15,26 @@ from roomful.domain.events import (
     CallStarted,
     MessageChanged,
     Position,
+    SubagentCall,
+    SubagentEnded,
+    SubagentText,
+    TextDelta,
+    TextEnded,
     TextStarted,
 )
 from roomful.domain.fold import SpaceView
-from roomful.domain.messages import Message
+from roomful.domain.messages import Message, Part
 from roomful.domain.ports import Bus
 
 _PER_SPACE = (CallStarted, CallInput, CallReady, CallCompleted, CallFailed)
 """On a run's own stream these are told once and whole, not once per space."""
+_GROWTH = (TextDelta, CallInput, TextEnded, SubagentCall, SubagentText, SubagentEnded)
+"""These say only what is new, to somebody who has all that was before."""
+_SETTLING = (MessageChanged, CallReady, CallCompleted, CallFailed)
+"""What others may say of a message that grows here: its card was answered."""
+
+
+MOST_MISSED = 100
 
 
 def space_channel(space_id: str) -> str:
@@ -34,35 +49,67 @@ def person_channel(entity_id: str) -> str:
     return f"person:{entity_id}"
 
 
+class Company(Protocol):
+    """Other processes, whose readers see what grows here."""
+
+    def took_up(self, message: Message) -> None: ...
+    def let_go(self, space_id: str, message_id: str) -> None: ...
+    def watches(self, run_id: str) -> bool:
+        """Whether somebody watches the run in another process."""
+        ...
+
+
 class Announcer:
     def __init__(self, bus: Bus) -> None:
         self._bus = bus
         self._views: dict[str, SpaceView] = {}
+        self._own: set[str] = set()
+        """The messages that grow because of a run that is driven here."""
+        self._missed: dict[str, list[Announcement]] = {}
         self._listeners: list[Announce] = []
+        self._company: Company | None = None
+        self.on_growing: Callable[[str, bool], None] | None = None
+        """Called when the first message of a space grows here, and when none does any more."""
 
     def also_tell(self, listener: Announce) -> None:
         """Called with everything that is announced from here on, after its readers here."""
         self._listeners.append(listener)
 
+    def share_with(self, company: Company) -> None:
+        self._company = company
+
     def __call__(self, announcements: list[Announcement]) -> None:
         for announcement in announcements:
             if announcement.space_id:
-                self._fold(announcement)
+                self._fold(announcement, is_own=True)
                 self._bus.publish(space_channel(announcement.space_id), (announcement,))
-            self._tell_run(announcement)
+            if announcement.run_id is not None and is_for_run(announcement):
+                self._tell_run(announcement.run_id, announcement)
         for listener in self._listeners:
             listener(announcements)
 
     def adopt(self, message: Message) -> None:
         """A message that was parked grows again: readers see it from memory as of now."""
-        self._view(message.space_id).adopt(copy_of(message))
+        self._adopt(message, is_own=True)
+        if self._company is not None:
+            self._company.took_up(message)
 
     def forget(self, space_id: str, message_id: str) -> None:
         """The row holds everything; nothing is kept in memory."""
+        self._forget(space_id, message_id)
+        if self._company is not None:
+            self._company.let_go(space_id, message_id)
+
+    def lose(self, space_id: str, message_id: str) -> None:
+        """The message grows elsewhere, or has ended there."""
+        if message_id in self._own:
+            self._forget(space_id, message_id)
+
+    def amend(self, space_id: str, message: Message, parts: Sequence[Part]) -> None:
+        """Parts of a growing message became known that were announced elsewhere."""
         if (view := self._views.get(space_id)) is not None:
-            view.forget(message_id)
-            if not view.messages():
-                del self._views[space_id]
+            known = msgspec.structs.replace(message, parts=list(parts))
+            view.apply(MessageChanged(space_id=space_id, message=known))
 
     def growing(self, space_id: str) -> tuple[Position, dict[str, Message]]:
         """The stream's position and, as of it, the messages that still grow."""
@@ -70,31 +117,116 @@ class Announcer:
         messages = {message.id: message for message in view.messages()} if view else {}
         return self._bus.position(space_channel(space_id)), messages
 
+    async def follows(self, space_id: str) -> None:
+        """Returns when whatever is announced in this space from now on, anywhere, is heard here."""
+        await self._bus.follows(space_channel(space_id))
+
     def is_run_followed(self, run_id: str) -> bool:
+        if self._company is not None and self._company.watches(run_id):
+            return True
         return self._bus.is_followed(run_channel(run_id))
 
-    def _fold(self, announcement: Announcement) -> None:
+    # What other processes announced.
+
+    def hear(self, announcement: Announcement, *, in_step: bool) -> None:
+        """`in_step` when everything is known here that its sender announced before."""
         event = announcement.event
-        if announcement.opens and isinstance(event, MessageChanged):
-            self.adopt(event.message)
+        if not in_step and isinstance(event, _GROWTH):
             return
-        view = self._views.get(announcement.space_id)
+        if isinstance(event, CallInput) and (view := self._views.get(announcement.space_id)) is not None:
+            view.follow_arguments(event)
+        if in_step or (isinstance(event, _SETTLING) and message_of(event) in self._own):
+            self._fold(announcement, is_own=False)
+        self._bus.publish(space_channel(announcement.space_id), (announcement,))
+
+    def hear_of_run(self, run_id: str, announcement: Announcement) -> None:
+        self._tell_run(run_id, announcement)
+
+    def hear_growing(self, message: Message, *, in_step: bool = True) -> None:
+        """The message grows in another process."""
+        if in_step:
+            self._adopt(message, is_own=False)
+        else:
+            self.lose(message.space_id, message.id)
+
+    def hear_still(self, space_id: str, message_id: str) -> None:
+        if message_id not in self._own:
+            self._forget(space_id, message_id)
+
+    def forget_heard(self, space_ids: Sequence[str]) -> None:
+        """Nobody says any more what grows in other processes."""
+        for space_id in space_ids:
+            for message in self._views[space_id].messages() if space_id in self._views else ():
+                self.hear_still(space_id, message.id)
+
+    def own_growing(self, space_id: str) -> list[Message]:
+        view = self._views.get(space_id)
+        return [one for one in view.messages() if one.id in self._own] if view is not None else []
+
+    def missed(self, space_id: str, ends: Sequence[Announcement]) -> None:
+        """Runs ended, and readers here were not told."""
+        late = [*self._missed.get(space_id, ()), *ends]
+        if late:
+            self._missed[space_id] = late[-MOST_MISSED:]
+
+    def ends_missed(self, space_id: str) -> list[Announcement]:
+        return self._missed.get(space_id, [])
+
+    # Inside.
+
+    def _fold(self, announcement: Announcement, *, is_own: bool) -> None:
+        event, space_id = announcement.event, announcement.space_id
+        if announcement.opens and isinstance(event, MessageChanged):
+            self._adopt(event.message, is_own=is_own)
+            return
+        view = self._views.get(space_id)
+        if isinstance(event, TextStarted | CallStarted):
+            view = view or self._view(space_id)
+            if is_own:
+                self._own.add(event.message_id)
         if view is None:
-            if not isinstance(event, TextStarted | CallStarted):
-                return
-            view = self._view(announcement.space_id)
+            return
         view.apply(event)
+        if isinstance(event, MessageChanged) and event.message.status == "final":
+            self._own.discard(event.message.id)
+            self._leave(space_id, view)
+
+    def _adopt(self, message: Message, *, is_own: bool) -> None:
+        self._view(message.space_id).adopt(copy_of(message))
+        if is_own:
+            self._own.add(message.id)
+        else:
+            self._own.discard(message.id)
+
+    def _forget(self, space_id: str, message_id: str) -> None:
+        self._own.discard(message_id)
+        if (view := self._views.get(space_id)) is not None:
+            view.forget(message_id)
+            self._leave(space_id, view)
 
     def _view(self, space_id: str) -> SpaceView:
-        return self._views.setdefault(space_id, SpaceView(open_only=True))
+        if (view := self._views.get(space_id)) is None:
+            view = self._views[space_id] = SpaceView(open_only=True)
+            if self.on_growing is not None:
+                self.on_growing(space_id, True)
+        return view
 
-    def _tell_run(self, announcement: Announcement) -> None:
-        run_id = announcement.run_id
-        if run_id is None or not self._bus.is_followed(run_channel(run_id)):
-            return
-        if announcement.space_id and isinstance(announcement.event, _PER_SPACE):
-            return
-        self._bus.publish(run_channel(run_id), (announcement,))
+    def _leave(self, space_id: str, view: SpaceView) -> None:
+        if view.is_empty and self._views.pop(space_id, None) is not None and self.on_growing is not None:
+            self.on_growing(space_id, False)
+
+    def _tell_run(self, run_id: str, announcement: Announcement) -> None:
+        if self._bus.is_followed(run_channel(run_id)):
+            self._bus.publish(run_channel(run_id), (announcement,))
+
+
+def message_of(event: MessageChanged | CallReady | CallCompleted | CallFailed) -> str:
+    return event.message.id if isinstance(event, MessageChanged) else event.message_id
+
+
+def is_for_run(announcement: Announcement) -> bool:
+    """Whether a run's own stream tells it too."""
+    return not announcement.space_id or not isinstance(announcement.event, _PER_SPACE)
 
 
 def copy_of(message: Message) -> Message:

@@ -6,7 +6,7 @@ import msgspec
 
 from roomful.domain.events import Position
 from roomful.domain.fold import SpaceView
-from roomful.domain.messages import Message, as_seen_by, delegations
+from roomful.domain.messages import Message, as_seen_by, delegations, with_answers
 from roomful.domain.ports import Store, StoredMessage
 from roomful.domain.runs import ACTIVE, Run
 from roomful.domain.shape import Noun, encode_json
@@ -49,6 +49,7 @@ class History:
         query: str | None = None,
     ) -> Page:
         """A page as this viewer may see it."""
+        await self._announcer.follows(space_id)
         rows, below, more, (position, growing) = await self._store.history(
             space_id,
             before=before,
@@ -58,7 +59,7 @@ class History:
             at=lambda: self._as_of_now(space_id),
         )
         trails = trees(below)
-        seen = [_seen(growing.get(row.id) or row, viewer, trails) for row in rows]
+        seen = [_seen(_as_it_grew(row, growing), viewer, trails) for row in rows]
         messages = [message for message in seen if message is not None]
         return Page(messages=messages, position=str(position), has_more=more)
 
@@ -108,6 +109,14 @@ class History:
     def _as_of_now(self, space_id: str) -> tuple[Position, dict[str, bytes]]:
         position, growing = self._announcer.growing(space_id)
         return position, {id: encode_json(message) for id, message in growing.items()}
+
+
+def _as_it_grew(row: StoredMessage, growing: Mapping[str, bytes]) -> StoredMessage | bytes:
+    """A growing message is seen as it was announced; only answers may be known to the row alone."""
+    grown = growing.get(row.id)
+    if grown is None or not row.is_answered:
+        return grown or row
+    return encode_json(with_answers(_decode(grown), _decode(row.body)))
 
 
 def _seen(

@@ -19,18 +19,23 @@ class Outbox:
         store: Store,
         release: Callable[[Sequence[Announcement]], None],
         learn: Callable[[Sequence[Change], list[Any]], None],
+        is_sure: Callable[[], bool],
     ) -> None:
-        """`release` lets readers hear; `learn` is told what the store answered, before that."""
+        """`release` lets readers hear; `learn` is told what the store answered, before that. `is_sure` tells
+        whether the lease holds without asking the store."""
         self._lease = lease
         self._store = store
         self._release = release
         self._learn = learn
+        self._is_sure = is_sure
         self._waiting: list[list[Announcement]] = []
         self._commits: set[asyncio.Future[Any]] = set()
         self._failure: BaseException | None = None
 
     def say(self, announcement: Announcement) -> None:
         """Heard at once, unless something before it still has to be stored."""
+        if not self._waiting and not self._is_sure():
+            self.keep(())
         if self._waiting:
             self._waiting[-1].append(announcement)
         else:

@@ -29,6 +29,7 @@ from roomful.domain.messages import (
     ToolCallPart,
     Woke,
     part_for_one,
+    with_answers,
 )
 from roomful.domain.ports import Clock, Ids, Store
 from roomful.domain.run_changes import Release, SaveRun, SaveStep, Unblock
@@ -45,8 +46,18 @@ SAVE_SECONDS = 0.25
 
 class Voice:
     def __init__(
-        self, run: Run, lease: Lease, *, store: Store, announcer: Announcer, clock: Clock, ids: Ids
+        self,
+        run: Run,
+        lease: Lease,
+        *,
+        store: Store,
+        announcer: Announcer,
+        clock: Clock,
+        ids: Ids,
+        is_sure: Callable[[], bool] = lambda: True,
     ) -> None:
+        """`is_sure` tells whether the lease certainly holds. If it does not, the store is asked before
+        anything is said."""
         self.run = run
         self.lease = lease
         self._store = store
@@ -57,9 +68,11 @@ class Voice:
         """What the part that shows this run is told, when another run called it."""
         self._own = OwnMessages()
         self._has_ended = False
-        self._out = Outbox(lease, store, self._release, self._learn)
+        self._out = Outbox(lease, store, self._release, self._learn, is_sure)
         self._spares: dict[tuple[str, str | None], list[str]] = {}
         self._unsaved: set[str] = set()
+        self._answered: dict[str, Part] = {}
+        """Parts whose answers came elsewhere, as they are stored."""
         self._later = Later(SAVE_SECONDS, self._save)
 
     def resume(self, messages: Sequence[Message]) -> None:
@@ -214,6 +227,12 @@ class Voice:
         changes: list[Change] = [AddMessage(copy_of(message))]
         place = Place(space_id=space_id, message_id=message.id, part_id=part.id)
         return place, changes, True
+
+    def abandon(self) -> None:
+        """Another worker drives the run now; nothing that is said here is heard any more."""
+        self._stop_saving()
+        for message in self._own:
+            self._announcer.lose(message.space_id, message.id)
 
     def takes_its_turn(self) -> None:
         """The run had to wait for others; its spaces are told that it begins."""
@@ -383,6 +402,15 @@ class Voice:
                 self._own.seqs[change.message.id] = result
                 if (message := self._own.message(change.message.id)) is not None:
                     message.seq = result
+            elif isinstance(change, SaveMessage) and result:
+                self._learn_answers(change.message, result)
+
+    def _learn_answers(self, saved: Message, parts: Sequence[Part]) -> None:
+        """Cards of this message were answered in another process, which told its own readers."""
+        self._answered.update({part.id: part for part in parts})
+        answered = msgspec.structs.replace(saved, parts=list(parts))
+        self._own.fold(saved.space_id, MessageChanged(space_id=saved.space_id, message=answered))
+        self._announcer.amend(saved.space_id, saved, parts)
 
     def _release(self, announcements: Sequence[Announcement]) -> None:
         for announcement in announcements:
@@ -391,6 +419,9 @@ class Voice:
                 event.seq = self._own.seqs.get(event.message_id, event.seq)
             elif isinstance(event, MessageChanged):
                 event.message.seq = self._own.seqs.get(event.message.id, event.message.seq)
+                if self._answered:
+                    answered = msgspec.structs.replace(event.message, parts=[*self._answered.values()])
+                    event.message = with_answers(event.message, answered)
         self._announcer(list(announcements))
 
     def _save_soon(self, space_id: str) -> None:

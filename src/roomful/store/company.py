@@ -9,6 +9,7 @@ from roomful.domain.ports import Descent
 from roomful.domain.run_changes import ExpectRoom
 from roomful.domain.runs import Call, Handed, Run, Step
 from roomful.domain.shape import encode_json
+from roomful.store.announced import Numbers
 from roomful.store.database import Database, Reader, Write
 
 _decode_call = msgspec.json.Decoder(Call).decode
@@ -36,7 +37,7 @@ SELECT 0 AS kind, r.created_at AS a, 0 AS b, 0 AS c, r.id AS id, r.body AS body
   FROM tree t JOIN runs r ON r.id = t.run_id
 UNION ALL SELECT 1, c.run_id, c.step, c.idx, c.id, c.body FROM tree t JOIN calls c ON c.run_id = t.run_id
 UNION ALL SELECT 2, s.run_id, s.number, 0, '', s.body FROM tree t JOIN steps s ON s.run_id = t.run_id
-UNION ALL SELECT 3, '', number, 0, '', '' FROM writers WHERE id = ?
+UNION ALL SELECT 3, '', number, 0, id, '' FROM writers WHERE id = ? OR ?
 ORDER BY 1, 2, 3, 4, 5"""
 
 
@@ -116,20 +117,21 @@ async def children(reader: Reader, call_ids: Sequence[str]) -> list[Run]:
 
 
 async def descent(reader: Reader, call_ids: Sequence[str]) -> Descent:
-    found, _ = await descent_at(reader, "", call_ids, None)
+    found, _ = await descent_at(reader, ("", False), call_ids, {})
     return found
 
 
 async def descent_at(
-    reader: Reader, writer: str, call_ids: Sequence[str], number: int | None
-) -> tuple[Descent, int | None]:
-    """Also gives the number of the writer's last batch in it; without calls, the number that was given."""
+    reader: Reader, writers: tuple[str, bool], call_ids: Sequence[str], numbers: Numbers
+) -> tuple[Descent, Numbers]:
+    """Also gives the number of the last batch in it, of one writer or of all; without calls, those that
+    were given."""
     found = Descent(runs=[], calls=[], steps=[])
     if not call_ids:
-        return found, number
-    number = None
+        return found, numbers
+    last: dict[str, int] = {}
     sql = _DESCENT.format(marks=", ".join("?" * len(call_ids)))
-    for kind, _, b, _, _, body in await reader.rows(sql, (*call_ids, writer)):
+    for kind, _, number, _, id, body in await reader.rows(sql, (*call_ids, *writers)):
         match kind:
             case 0:
                 found.runs.append(_decode_run(body))
@@ -138,8 +140,8 @@ async def descent_at(
             case 2:
                 found.steps.append(_decode_step(body))
             case _:
-                number = b
-    return found, number
+                last[id] = number
+    return found, last
 
 
 async def runs_of_root(reader: Reader, root_run_id: str) -> list[Run]:

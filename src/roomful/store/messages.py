@@ -13,13 +13,15 @@ from roomful.domain.messages import (
     ReasoningPart,
     TextPart,
     ToolCallPart,
+    answered_parts,
     delegations,
     is_private,
+    with_answers,
 )
 from roomful.domain.ports import Descent, StoredMessage
 from roomful.domain.shape import UNSET, clean_text, encode_json
 from roomful.store import company
-from roomful.store.announced import Announced
+from roomful.store.announced import Announced, Numbers
 from roomful.store.database import LAST_SEQ, Database, Reader, Row, Write
 
 MOST_ON_A_PAGE = 1000
@@ -50,10 +52,10 @@ _OF_ENTITY = """
 SELECT space_id, seq, body FROM messages WHERE entity_id = ? AND (space_id, seq) > (?, ?)
 ORDER BY space_id, seq LIMIT ?"""
 _PAGE = """
-SELECT number AS seq, NULL AS id, NULL AS status, NULL AS is_private, NULL AS delegates, NULL AS body
-  FROM writers WHERE id = ?
+SELECT number AS seq, NULL AS id, id AS status, NULL AS is_private, NULL AS is_answered, NULL AS delegates,
+  NULL AS body FROM writers WHERE id = ? OR ?
 UNION ALL SELECT * FROM (
-  SELECT seq, id, status, is_private, delegates, body FROM messages
+  SELECT seq, id, status, is_private, is_answered, delegates, body FROM messages
   WHERE space_id = ? AND seq > ? AND seq < ?{words} ORDER BY seq {order} LIMIT ?
 ) AS page"""
 
@@ -84,15 +86,17 @@ def save_message(message: Message) -> Write:
     place = (message.id, message.space_id)
     facts = _facts(message)
 
-    def write(db: Database) -> None:
+    def write(db: Database) -> list[Part]:
         if db.count(_SAVE_UNANSWERED, (*facts, head, tail, *place)):
-            return
+            return []
         rows = db.rows(_FIND, place)
         if not rows:
             raise NotFound(f"There is no message {place[0]} in {place[1]}.")
         [(seq, stored)] = rows
-        merged = _with_answers(_decode(f"{head}{seq}{tail}"), _decode(stored))
+        given = _decode(f"{head}{seq}{tail}")
+        merged = with_answers(given, _decode(stored))
         db.count(_SAVE, (*_facts(merged), *_around_seq(merged), *place))
+        return [new for new, old in zip(merged.parts, given.parts, strict=True) if new is not old]
 
     return write
 
@@ -129,17 +133,18 @@ def erase_texts(entity_id: str, at: str) -> Write:
 
 
 class Reading(msgspec.Struct, frozen=True):
-    """Which page is wanted."""
+    """Which page is wanted, and whether others may write what is on it."""
 
     space_id: str
     before: int | None
     after: int | None
     limit: int
     query: str | None
+    is_shared: bool
 
 
 async def history(
-    reader: Reader, announced: Announced, writer: str, wanted: Reading, at: Callable[[], T]
+    reader: Reader, announced: Announced, wanted: Reading, at: Callable[[], T]
 ) -> tuple[list[StoredMessage], Descent, bool, T]:
     forwards = wanted.after is not None
     limit = max(1, min(wanted.limit, MOST_ON_A_PAGE))
@@ -147,25 +152,26 @@ async def history(
     sql = _PAGE.format(words=_HAS_WORD * len(likes), order="ASC" if forwards else "DESC")
     lowest = wanted.after if wanted.after is not None else 0
     highest = wanted.before if wanted.before is not None else LAST_SEQ
-    params = (writer, wanted.space_id, lowest, highest, *likes, limit + 1)
+    writers = (announced.writer, wanted.is_shared)
+    params = (*writers, wanted.space_id, lowest, highest, *likes, limit + 1)
 
-    async def page() -> tuple[list[StoredMessage], int | None]:
-        """The page and the writer's number are one statement, hence one state of the database."""
+    async def page() -> tuple[list[StoredMessage], Numbers]:
+        """The page and the writers' numbers are one statement, hence one state of the database."""
         rows = await reader.rows(sql, params, slow=bool(likes))
-        number = next((row[0] for row in rows if row[1] is None), None)
-        return sorted((_stored(row) for row in rows if row[1] is not None), key=_seq), number
+        numbers = {row[2]: row[0] for row in rows if row[1] is None}
+        return sorted((_stored(row) for row in rows if row[1] is not None), key=_seq), numbers
 
-    async def read() -> tuple[tuple[list[StoredMessage], Descent], int | None]:
-        """What is below is another statement: it is of the same state when it has the same number."""
+    async def read() -> tuple[tuple[list[StoredMessage], Descent], Numbers]:
+        """What is below is another statement: it is of the same state when it has the same numbers."""
         for last in range(TRIES, -1, -1):
-            found, number = await page()
+            found, numbers = await page()
             calls = [part.tool_call_id for one in found if one.delegates for part in _delegations(one)]
-            below, then = await company.descent_at(reader, writer, calls, number)
-            if then == number or not last:
-                return (found, below), number
+            below, then = await company.descent_at(reader, writers, calls, numbers)
+            if then == numbers or not last:
+                return (found, below), numbers
         raise AssertionError("unreachable")
 
-    (found, below), moment = await announced.exactly(read, at)
+    (found, below), moment = await announced.exactly(wanted.space_id, read, at)
     has_more = len(found) > limit
     if has_more:
         found.pop(-1 if forwards else 0)
@@ -205,26 +211,10 @@ def _facts(message: Message) -> tuple[str, bool, bool, bool, str]:
     return (
         message.status,
         is_private(message),
-        bool(_answered(message)),
+        bool(answered_parts(message)),
         bool(delegations(message)),
         _words(message),
     )
-
-
-def _answered(message: Message) -> dict[str, Part]:
-    return {
-        part.id: part
-        for part in message.parts
-        if isinstance(part, ToolCallPart) and part.answered_at is not UNSET
-    }
-
-
-def _with_answers(message: Message, stored: Message) -> Message:
-    """The message, but each answered part of the stored one whose answer it does not know."""
-    kept = _answered(stored)
-    for part_id in _answered(message):
-        kept.pop(part_id, None)
-    return msgspec.structs.replace(message, parts=[kept.get(part.id, part) for part in message.parts])
 
 
 def _words(message: Message) -> str:
@@ -247,12 +237,13 @@ def _without_texts(message: Message, at: str) -> Message:
 
 
 def _stored(row: Row) -> StoredMessage:
-    seq, id, status, private, delegates, body = row
+    seq, id, status, private, answered, delegates, body = row
     return StoredMessage(
         id=id,
         seq=seq,
         is_open=status == "open",
         is_private=bool(private),
+        is_answered=bool(answered),
         delegates=bool(delegates),
         body=body.encode(),
     )

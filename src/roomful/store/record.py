@@ -49,10 +49,9 @@ class Record:
     def __init__(self, engine: Engine, clock: Clock, name: str) -> None:
         self._engine = engine
         self._clock = clock
-        self._name = name
         self._reader = engine.reader
-        self._announced = Announced()
-        self._writer = Writer(engine.writing, name, clock, self._announced)
+        self.moments = Announced(name)
+        self._writer = Writer(engine.writing, name, clock, self.moments)
 
     async def tidy(self) -> None:
         """Throws away what workers and writers that are gone left behind, now or the next time."""
@@ -79,8 +78,9 @@ class Record:
         query: str | None = None,
         at: Callable[[], T],
     ) -> tuple[list[StoredMessage], Descent, bool, T]:
-        reading = messages.Reading(space_id, before, after, limit, query)
-        return await messages.history(self._reader, self._announced, self._name, reading, at)
+        shared = self._engine.writing.shared
+        reading = messages.Reading(space_id, before, after, limit, query, shared)
+        return await messages.history(self._reader, self.moments, reading, at)
 
     async def message(self, space_id: str, message_id: str) -> Message | None:
         return await messages.message(self._reader, space_id, message_id)
@@ -202,6 +202,9 @@ class Record:
 
     async def blob_spaces(self, blob_id: str) -> list[str]:
         return await blobs.blob_spaces(self._reader, blob_id)
+
+    async def writers(self) -> dict[str, int]:
+        return await remembered.writers(self._reader)
 
     async def known_answer(self, owner: str, key: str) -> KnownAnswer | None:
         return await remembered.known_answer(self._reader, owner, key)

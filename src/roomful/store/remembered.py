@@ -46,3 +46,7 @@ async def known_answer(reader: Reader, owner: str, key: str) -> KnownAnswer | No
 async def get_meta(reader: Reader, key: str) -> str | None:
     rows = await reader.rows("SELECT value FROM meta WHERE key = ?", (key,))
     return rows[0][0] if rows else None
+
+
+async def writers(reader: Reader) -> dict[str, int]:
+    return dict(await reader.rows("SELECT id, number FROM writers"))

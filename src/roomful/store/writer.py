@@ -225,11 +225,11 @@ class Writer:
         self.waiting -= len(batch)
         self.messages_stored += sum(len(ticket.spaces) for ticket in batch if ticket.error is None)
         if number is not None:
-            self._announced.before_next()
+            self._announced.before_next(number)
         for ticket in batch:
             _tell(ticket)
         if number is not None:
-            self._announced.reached(number)
+            self._announced.after(number)
 
 
 def _tell(ticket: Ticket) -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 
+from roomful.domain.news import Moved, News, Removed, Revoked
 from roomful.web.auth import Auth
 from roomful.web.feeds.people import People
 from roomful.web.house import House
@@ -20,3 +21,24 @@ class Desk:
         self.transfers = Transfers()
         self.owners = asyncio.Lock()
         """Held while an owner goes, so that two last owners cannot go at once."""
+        house.others.listen(self._hear)
+
+    def forget_tokens(self, entity_id: str, token_id: str | None) -> None:
+        """They have ended, and with them the streams they opened."""
+        self.auth.forget(entity_id)
+        self.readers.end_token(entity_id, token_id)
+
+    def _hear(self, news: News) -> None:
+        """What happened in another process."""
+        match news:
+            case Moved(entity_id, space_id, True):
+                self.people.joined_elsewhere(entity_id, space_id)
+            case Moved(entity_id, space_id):
+                self.readers.end_member(entity_id, space_id)
+                self.people.left(entity_id, space_id)
+            case Revoked(entity_id, token_id):
+                self.forget_tokens(entity_id, token_id)
+            case Removed(space_id):
+                self.readers.end_space(space_id)
+            case _:
+                pass

@@ -3,7 +3,7 @@
 import dataclasses
 from collections.abc import Awaitable, Callable
 
-from roomful.domain.ports import Bus, Clock, Ids, Store
+from roomful.domain.ports import Bus, Clock, Ids, Others, Store
 from roomful.runs.answers import Answers
 from roomful.runs.intake import Intake
 from roomful.runs.worker import Worker
@@ -18,6 +18,7 @@ from roomful.web.limits import Limits
 class House:
     store: Store
     bus: Bus
+    others: Others
     clock: Clock
     ids: Ids
     access: Access

@@ -8,6 +8,7 @@ from weakref import WeakValueDictionary
 from starlette.types import Message, Receive, Scope, Send
 
 from roomful.domain.entities import Principal
+from roomful.domain.errors import RoomfulError
 from roomful.domain.events import CutReason, MemberLeft
 from roomful.domain.ports import Entry, Subscription
 from roomful.domain.wire import Form, frame, one_frame
@@ -45,7 +46,8 @@ class Feed(Protocol):
         ...
 
     async def open(self) -> tuple[Subscription, bytes]:
-        """Where to follow from, and what to say first. What it raises becomes a problem answer."""
+        """Where to follow from, and what to say first. What it raises becomes a problem answer. Asked once
+        more when something may have been missed: then it begins anew."""
         ...
 
     def frames(self, entries: list[Entry]) -> bytes: ...
@@ -113,6 +115,7 @@ class EventStream:
         self._writer: asyncio.Task[Any] | None = None
         self._is_writing = False
         self._is_stuck = False
+        self._is_gone = False
 
     @property
     def space_id(self) -> str | None:
@@ -136,12 +139,12 @@ class EventStream:
         assert self._subscription is not None
         self._writer = asyncio.current_task()
         self._subscription.on_cut = self._free
-        listener = asyncio.create_task(_listen(receive, self._subscription))
+        listener = asyncio.create_task(self._listen(receive))
         try:
             await self._write(send, _START)
-            await self._tell(self._subscription, send)
+            last = await self._tell(self._subscription, send)
             async with asyncio.timeout(FAREWELL_SECONDS):
-                await send(self._last_words(self._subscription))
+                await send(self._last_words(last))
         except TimeoutError:
             await _cut(scope, listener)
         except asyncio.CancelledError:
@@ -153,20 +156,44 @@ class EventStream:
             listener.cancel()
             self._close()
 
-    async def _tell(self, subscription: Subscription, send: Send) -> None:
+    async def _tell(self, subscription: Subscription, send: Send) -> Subscription:
         data = self._opening
         self._opening = b""
         while True:
             if data:
                 await self._write(send, {"type": "http.response.body", "body": data, "more_body": True})
+            if subscription.cut == "renewed" and not self._ended and not self._feed.has_ended:
+                subscription, data = await self._begin_anew(subscription)
+                continue
             if self._ended or self._feed.has_ended or subscription.cut:
-                return
+                return subscription
             if not await subscription.wait(self._heartbeat):
                 data = HEARTBEAT
-            elif subscription.cut:
-                return
-            else:
+            elif not subscription.cut:
                 data = self._feed.frames(subscription.take())
+            else:
+                data = b""
+
+    async def _begin_anew(self, before: Subscription) -> tuple[Subscription, bytes]:
+        """Something may have been missed. Whoever may not read any more is at the end."""
+        try:
+            subscription, data = await self._feed.open()
+        except RoomfulError:
+            before.cut = "closed"
+            return before, b""
+        subscription.on_cut = self._free
+        self._subscription = subscription
+        if self._ended or self._is_gone:
+            subscription.close(self._ended or "closed")
+        return subscription, data
+
+    async def _listen(self, receive: Receive) -> None:
+        """A client that hangs up is no longer read for."""
+        while (await receive())["type"] != "http.disconnect":
+            pass
+        self._is_gone = True
+        if self._subscription is not None:
+            self._subscription.close()
 
     def _last_words(self, subscription: Subscription) -> Message:
         data = DRAINING if "draining" in (subscription.cut, self._ended) else b""
@@ -189,13 +216,6 @@ class EventStream:
             self._subscription.close()
         self._feed.close()
         self._readers.dismiss(self)
-
-
-async def _listen(receive: Receive, subscription: Subscription) -> None:
-    """A client that hangs up is no longer read for."""
-    while (await receive())["type"] != "http.disconnect":
-        pass
-    subscription.close()
 
 
 async def _cut(scope: Scope, listener: "asyncio.Task[None]") -> None:

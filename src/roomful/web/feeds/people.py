@@ -62,6 +62,12 @@ class People:
             person.spaces |= {space_id}
             self._house.bus.relay(space_channel(space_id), person.channel)
 
+    def joined_elsewhere(self, entity_id: str, space_id: str) -> None:
+        """Whoever came into a space by another process begins anew: the news may not have come here."""
+        if (person := self._people.get(entity_id)) is not None:
+            self.joined(entity_id, space_id)
+            self._house.bus.renew([person.channel])
+
     def left(self, entity_id: str, space_id: str) -> None:
         """To be called after the news were announced: they are the last that the person hears of it."""
         if (person := self._people.get(entity_id)) is not None:
@@ -79,6 +85,7 @@ class People:
         person.spaces = frozenset(each.space.id for each in mine)
         for space_id in person.spaces:
             self._house.bus.relay(space_channel(space_id), person.channel)
+            await self._house.bus.follows(space_channel(space_id))
 
     def _forget(self, person: Person) -> None:
         for space_id in person.spaces:

@@ -13,7 +13,7 @@ from roomful.domain.wire import Form, one_frame
 from roomful.spaces.announcer import space_channel
 from roomful.spaces.history import Snapshot, view_of
 from roomful.web.desk import Desk
-from roomful.web.feeds.following import TRIES, Following
+from roomful.web.feeds.following import TRIES, Following, MissedEnds
 from roomful.web.feeds.people import Person
 from roomful.web.sse import frame_of
 from roomful.web.views import SpaceOfMine, space_of_mine
@@ -47,17 +47,20 @@ class PersonFeed:
         self._entity_id = who.principal.entity_id
         self._person: Person | None = None
         self._epoch = ""
+        self._missed = MissedEnds(self._house.announcer, self._who.form)
 
     async def open(self) -> tuple[Subscription, bytes]:
-        person = self._person = await self._desk.people.follow(self._entity_id)
+        is_new = self._person is None
+        person = self._person = self._person or await self._desk.people.follow(self._entity_id)
         here = self._house.bus.position(person.channel)
         self._epoch = f"{person.generation}-{here.epoch}"
-        after = self._who.after
+        after = self._who.after if is_new else None
         if after is not None and after.epoch == self._epoch:
             subscription = self._house.bus.subscribe(person.channel, Position(here.epoch, after.offset))
             if subscription is not None:
                 return subscription, self.frames(subscription.take())
-        return await self._start(person)
+        subscription, opening = await self._start(person)
+        return subscription, opening if is_new else opening + self._missed.frames(person.spaces)
 
     def frames(self, entries: list[Entry]) -> bytes:
         heard = [entry for entry in entries if self._hears(entry.announcement)]

@@ -35,6 +35,7 @@ class PostFeed:
         self._post = post
         self._channel = space_channel(space_id)
         self._epoch = ""
+        self._posted: Posted | None = None
         self._message_id = ""
         self._runs: frozenset[str] = frozenset()
         self._busy: set[str] = set()
@@ -44,6 +45,9 @@ class PostFeed:
         """Runs of ours that wait for others, and for how many."""
 
     async def open(self) -> tuple[Subscription, bytes]:
+        await self._house.bus.follows(self._channel)
+        if self._posted is not None:
+            return await self._again(self._posted)
         before = self._house.bus.position(self._channel)
         self._epoch = before.epoch
         subscription = self._house.bus.subscribe(self._channel, before)
@@ -53,6 +57,7 @@ class PostFeed:
         except BaseException:
             subscription.close()
             raise
+        self._posted = posted
         self._message_id = posted.message.id
         self._runs = frozenset(run.id for run in posted.runs)
         self._busy = set(self._runs)
@@ -111,8 +116,9 @@ class PostFeed:
             )
             position = Position.parse(page.position)
             subscription = self._house.bus.subscribe(self._channel, position) if position else None
-            if subscription is None:
+            if position is None or subscription is None:
                 continue
+            self._epoch = position.epoch
             said = [
                 self._frame(MessageChanged(self.space_id, message)) for message in self._said(page.messages)
             ]

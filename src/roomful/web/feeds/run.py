@@ -35,9 +35,11 @@ class RunFeed:
 
     async def open(self) -> tuple[Subscription, bytes]:
         bus = self._house.bus
+        await bus.follows(self._channel)
+        after = self._who.after if not self._epoch else None
         self._epoch = bus.position(self._channel).epoch
-        if self._who.after is not None:
-            subscription = bus.subscribe(self._channel, self._who.after)
+        if after is not None:
+            subscription = bus.subscribe(self._channel, after)
             if subscription is not None:
                 missed = self.frames(subscription.take())
                 self.has_ended = self.has_ended or await self._is_over()

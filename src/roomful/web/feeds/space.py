@@ -7,7 +7,7 @@ from roomful.domain.shape import encode_json
 from roomful.domain.wire import one_frame
 from roomful.spaces.announcer import space_channel
 from roomful.web.desk import Desk
-from roomful.web.feeds.following import TRIES, Following
+from roomful.web.feeds.following import TRIES, Following, MissedEnds
 from roomful.web.sse import SharedFrames, frame_of
 
 
@@ -18,11 +18,19 @@ class SpaceFeed:
         self._house = desk.house
         self._who = who
         self._channel = space_channel(space_id)
-        self._epoch = self._house.bus.position(self._channel).epoch
-        self._shared: SharedFrames = desk.shelf.of(self._channel, self._epoch, who.form)
+        self._shelf = desk.shelf
+        self._epoch = ""
+        self._shared: SharedFrames | None = None
+        self._is_open = False
+        self._missed = MissedEnds(self._house.announcer, who.form)
 
     async def open(self) -> tuple[Subscription, bytes]:
-        subscription, opening = self._resume() or await self._start()
+        await self._house.bus.follows(self._channel)
+        resumed = None if self._is_open else self._resume()
+        subscription, opening = resumed or await self._start()
+        if self._is_open:
+            opening += self._missed.frames([self.space_id])
+        self._is_open = True
         try:
             # Asked again now that nothing can be missed: who was put out before hears nothing, and whoever
             # is put out from now on hears of it.
@@ -35,7 +43,7 @@ class SpaceFeed:
     def frames(self, entries: list[Entry]) -> bytes:
         if not entries:
             return b""
-        shared = self._shared.of(entries)
+        shared = self._shared.of(entries) if self._shared is not None else None
         return shared if shared is not None else b"".join(self._own(entries))
 
     def close(self) -> None:
@@ -45,15 +53,23 @@ class SpaceFeed:
         if self._who.after is None:
             return None
         subscription = self._house.bus.subscribe(self._channel, self._who.after)
-        return (subscription, b"".join(self._own(subscription.take()))) if subscription is not None else None
+        if subscription is None:
+            return None
+        self._share(self._who.after.epoch)
+        return subscription, b"".join(self._own(subscription.take()))
 
     async def _start(self) -> tuple[Subscription, bytes]:
         for _ in range(TRIES):
             snapshot, position = await self._house.history.snapshot(self.space_id, self._who.viewer)
             subscription = self._house.bus.subscribe(self._channel, position)
             if subscription is not None:
+                self._share(position.epoch)
                 return subscription, one_frame("snapshot", encode_json(snapshot), str(position))
         raise Unavailable("this space is too lively to be read just now: try again")
+
+    def _share(self, epoch: str) -> None:
+        self._epoch = epoch
+        self._shared = self._shelf.of(self._channel, epoch, self._who.form)
 
     def _own(self, entries: list[Entry]) -> list[bytes]:
         """Frames of a moment that is not the same for everybody."""

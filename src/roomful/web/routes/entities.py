@@ -8,6 +8,7 @@ from roomful.domain.changes import AddEntity, AddToken, Change, EraseEntity, Rem
 from roomful.domain.entities import ADMIN, Entity, Token
 from roomful.domain.errors import Conflict, Invalid, NotFound
 from roomful.domain.events import Announcement, MessageChanged
+from roomful.domain.news import Revoked
 from roomful.domain.shape import UNSET, Noun, Unset, check_id
 from roomful.domain.spaces import Member
 from roomful.web.ask import AnyRoute, Ask, Body, Route, json_answer, no_content
@@ -112,8 +113,8 @@ async def revoke(desk: Desk, entity_id: str, token_id: str | None = None) -> Non
 
 
 def _forget_tokens(desk: Desk, entity_id: str, token_id: str | None = None) -> None:
-    desk.auth.forget(entity_id)
-    desk.readers.end_token(entity_id, token_id)
+    desk.forget_tokens(entity_id, token_id)
+    desk.house.others.tell(Revoked(entity_id, token_id))
 
 
 def _new_token(desk: Desk, entity_id: str) -> tuple[str, AddToken, Token]:

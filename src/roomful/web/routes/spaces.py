@@ -4,6 +4,7 @@ import msgspec
 from starlette.types import ASGIApp
 
 from roomful.domain.changes import AddSpace, Change, PutMember, RemoveSpace, SaveSpace
+from roomful.domain.news import Removed
 from roomful.domain.runs import ACTIVE
 from roomful.domain.shape import UNSET, Noun, Unset, check_id
 from roomful.domain.spaces import Flow, Member, Space, Wake
@@ -95,6 +96,7 @@ async def remove_space(ask: Ask[None, NoQuery, Space]) -> ASGIApp:
         for member in members:
             tell_left(desk, space_id, member)
         desk.readers.end_space(space_id)
+        house.others.tell(Removed(space_id))
 
     await house.store.commit([RemoveSpace(space_id)], then)
     await house.answers.space_removed(space_id, runs)

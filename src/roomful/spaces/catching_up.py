@@ -1,0 +1,83 @@
+"""Readers who may have missed something begin anew, with all that is stored; and they are told of the runs
+that ended meanwhile, for they may wait for it."""
+
+from collections.abc import Mapping, Sequence
+
+from roomful.domain.events import Announcement, RunChanged
+from roomful.domain.ports import Bus, Store
+from roomful.domain.runs import ACTIVE, ENDED, Run
+from roomful.domain.shape import UNSET, encode_json
+from roomful.spaces.announcer import Announcer, space_channel
+from roomful.spaces.run_news import run_event
+
+MOST_REMEMBERED = 200
+"""Runs whose end was told, of each space."""
+
+
+class Known:
+    """What readers of a space here know of its runs."""
+
+    def __init__(self, since: str) -> None:
+        self.since = since
+        """When it was first read here."""
+        self.active: set[str] = set()
+        self.ended: dict[str, None] = {}
+        """Those whose end was told lately."""
+
+    def note(self, event: RunChanged) -> None:
+        if event.status not in ENDED:
+            self.active.add(event.run_id)
+            return
+        self.active.discard(event.run_id)
+        self.ended[event.run_id] = None
+        if len(self.ended) > MOST_REMEMBERED:
+            del self.ended[next(iter(self.ended))]
+
+    def is_news(self, run: Run) -> bool:
+        """Whether its end has still to be told."""
+        is_recent = run.ended_at is not UNSET and run.ended_at >= self.since
+        return run.id in self.active or (is_recent and run.id not in self.ended)
+
+
+class CatchingUp:
+    def __init__(self, store: Store, announcer: Announcer, bus: Bus) -> None:
+        self._store = store
+        self._announcer = announcer
+        self._bus = bus
+        self._looks: dict[str, int] = {}
+
+    def begin(self) -> None:
+        """From now on others are not heard."""
+        self._looks.clear()
+
+    async def renew(self, spaces: Mapping[str, Known], channels: Sequence[str] = ()) -> None:
+        """The readers of these spaces, and of some channels more."""
+        for space_id, known in spaces.items():
+            self._announcer.missed(space_id, await self._ends(space_id, known))
+        self._bus.renew([*(space_channel(space_id) for space_id in spaces), *channels])
+
+    async def renew_changed(self, spaces: Mapping[str, Known]) -> None:
+        """Those of the spaces that look different than the last time."""
+        changed: dict[str, Known] = {}
+        for space_id, known in spaces.items():
+            look = await self._look_of(space_id)
+            if self._looks.get(space_id) != look:
+                changed[space_id] = known
+            self._looks[space_id] = look
+        await self.renew(changed)
+
+    async def _ends(self, space_id: str, known: Known) -> list[Announcement]:
+        found = {run.id: run for run in await self._store.runs(space_id=space_id, statuses=tuple(ENDED))}
+        for run_id in known.active - found.keys():
+            if (run := await self._store.run(run_id)) is not None and run.ended:
+                found[run_id] = run
+        events = [run_event(run, space_id) for run in found.values() if known.is_news(run)]
+        for event in events:
+            known.note(event)
+        return [Announcement(event=event, space_id=space_id, run_id=event.run_id) for event in events]
+
+    async def _look_of(self, space_id: str) -> int:
+        rows, _, _, _ = await self._store.history(space_id, at=lambda: None)
+        runs = await self._store.runs(space_id=space_id, statuses=ACTIVE)
+        members = await self._store.members(space_id)
+        return hash((tuple(row.body for row in rows), encode_json(runs), encode_json(members)))

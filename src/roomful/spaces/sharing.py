@@ -1,0 +1,344 @@
+"""Several processes, one deployment: whatever is announced in one is heard by the readers of all.
+
+A process follows the spaces that somebody reads here. When it begins to, it asks the others what grows there,
+for only they know; from then on it is in step with each of them. Whoever may have missed something says so,
+and its readers begin anew. The database is the record: its numbers show what was written and never told.
+"""
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Callable, Coroutine, Sequence
+
+import msgspec
+
+from roomful.domain.errors import RoomfulError
+from roomful.domain.events import Announcement, RunChanged
+from roomful.domain.news import (
+    Answered,
+    Asks,
+    Follows,
+    Grows,
+    Hello,
+    LetGo,
+    News,
+    Reached,
+    Told,
+    TookUp,
+    announcement_of,
+    as_it_stands,
+    decode_message,
+    decode_parcel,
+)
+from roomful.domain.ports import Bus, Clock, Link, Store
+from roomful.domain.runs import ACTIVE
+from roomful.spaces.announcer import Announcer, run_channel, space_channel
+from roomful.spaces.catching_up import CatchingUp, Known
+from roomful.spaces.telling import EVERYBODY, Telling
+
+ANSWER_SECONDS = 1.0
+"""How long an answer is waited for; one who is slower is out of step until it comes."""
+LOOK_SECONDS = 0.5
+
+log = logging.getLogger("roomful.spaces")
+
+
+class _Followed:
+    """A space that somebody reads here."""
+
+    def __init__(self, since: str) -> None:
+        self.in_step: set[str] = set()
+        """Processes of which everything is known that they announced here."""
+        self.asked = 0
+        """Questions that wait for their answers."""
+        self.known = Known(since)
+
+
+class _Question:
+    def __init__(self) -> None:
+        self.is_answered = asyncio.Event()
+        self._answers = 0
+        self._expected: int | None = None
+
+    def expect(self, answers: int) -> None:
+        self._expected = answers
+        self._look()
+
+    def answer(self) -> None:
+        self._answers += 1
+        self._look()
+
+    def _look(self) -> None:
+        if self._expected is not None and self._answers >= self._expected:
+            self.is_answered.set()
+
+
+class Sharing:
+    def __init__(
+        self,
+        link: Link,
+        *,
+        store: Store,
+        announcer: Announcer,
+        bus: Bus,
+        clock: Clock,
+        fold_own: Callable[[Announcement], None],
+    ) -> None:
+        """`fold_own` is told what others announce of runs that are driven here."""
+        self._link = link
+        self._store = store
+        self._moments = store.moments
+        self._name = self._moments.writer
+        self._announcer = announcer
+        self._clock = clock
+        self._fold_own = fold_own
+        self._telling = Telling(link, self._name)
+        self._catching_up = CatchingUp(store, announcer, bus)
+        self._followed: dict[str, _Followed] = {}
+        self._runs: set[str] = set()
+        """Those that somebody watches here."""
+        self._growing: set[str] = set()
+        self._questions: dict[int, _Question] = {}
+        self._asked = 0
+        self._listeners: list[Callable[[News], None]] = []
+        self._seen: dict[str, int] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._behind = asyncio.Event()
+        self._is_new = True
+
+    async def start(self) -> None:
+        self._moments.on_begin = self._telling.batch_begins
+        self._moments.on_reached = self._telling.batch_reached
+        self._announcer.share_with(self._telling)
+        self._announcer.also_tell(self._announced)
+        self._announcer.on_growing = self._grows
+        self._link.on_parcel, self._link.on_change = self._arrived, self._turned
+        await self._link.follow(EVERYBODY)
+        await self._link.start()
+        for writer, number in (await self._store.writers()).items():
+            self._moments.reached(writer, number)
+        self._is_new = False
+        self._in_background(self._watch())
+        self._in_background(self._catch_up())
+
+    async def close(self) -> None:
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        self._telling.flush()
+        await self._link.close()
+
+    def tell(self, news: News) -> None:
+        self._telling.tell(news)
+
+    def listen(self, listener: Callable[[News], None]) -> None:
+        self._listeners.append(listener)
+
+    # What is followed here.
+
+    async def follow(self, channel: str) -> None:
+        """Returns when all that is announced there from now on is heard, and what grows there is known."""
+        kind, _, id = channel.partition(":")
+        if kind == "space":
+            followed = self._followed[id] = _Followed(self._clock.iso())
+            await self._link.follow(channel)
+            active = await self._store.runs(space_id=id, statuses=ACTIVE)
+            followed.known.active |= {run.id for run in active}
+            await self._ask([id], [])
+        elif kind == "run":
+            self._runs.add(id)
+            await self._link.follow(channel)
+            await self._ask([], [id])
+
+    def leave(self, channel: str) -> None:
+        kind, _, id = channel.partition(":")
+        self._runs.discard(id)
+        if kind == "space":
+            self._followed.pop(id, None)
+            self._announcer.forget_heard([id])
+        if kind == "run" or (kind == "space" and id not in self._growing):
+            self._link.leave(channel)
+
+    def _grows(self, space_id: str, does: bool) -> None:
+        """A process whose own runs speak in a space hears what others say of them."""
+        if does:
+            self._growing.add(space_id)
+            if space_id not in self._followed:
+                self._in_background(self._link.follow(space_channel(space_id)))
+        else:
+            self._growing.discard(space_id)
+            if space_id not in self._followed:
+                self._link.leave(space_channel(space_id))
+
+    async def _ask(self, space_ids: Sequence[str], run_ids: Sequence[str]) -> None:
+        if not space_ids and not run_ids:
+            return
+        self._asked += 1
+        number = self._asked
+        question = self._questions[number] = _Question()
+        followed = [self._followed[id] for id in space_ids if id in self._followed]
+        for each in followed:
+            each.asked += 1
+        try:
+            asks = Asks(number, list(space_ids), list(run_ids))
+            question.expect(await self._telling.ask(lambda: asks))
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(ANSWER_SECONDS):
+                    await question.is_answered.wait()
+        finally:
+            del self._questions[number]
+            for each in followed:
+                each.asked -= 1
+
+    # What is announced here and elsewhere.
+
+    def _announced(self, announcements: Sequence[Announcement]) -> None:
+        self._telling.announced(announcements)
+        for announcement in announcements:
+            self._note_run(announcement)
+
+    def _note_run(self, announcement: Announcement) -> None:
+        event = announcement.event
+        if isinstance(event, RunChanged) and (followed := self._followed.get(announcement.space_id)):
+            followed.known.note(event)
+
+    def _arrived(self, channel: str, data: bytes) -> None:
+        try:
+            parcel = decode_parcel(data)
+        except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
+            log.error("a parcel on %s cannot be read: %s", channel, error)
+            self._behind.set()
+            return
+        if parcel.sender != self._name:
+            for news in parcel.news:
+                self._hear(parcel.sender, channel, news)
+
+    def _hear(self, sender: str, channel: str, news: News) -> None:
+        match news:
+            case Told():
+                self._hear_announcement(sender, channel, news)
+            case TookUp(raw):
+                message = decode_message(raw)
+                in_step = self._is_in_step(sender, message.space_id)
+                self._announcer.hear_growing(message, in_step=in_step)
+            case LetGo(space_id, message_id):
+                self._announcer.hear_still(space_id, message_id)
+            case Asks():
+                self._answer(sender, news)
+            case Grows(to, space_id, messages):
+                if to == self._name and space_id in self._followed:
+                    self._hear_growing(sender, space_id, messages)
+            case Answered(to, number):
+                if to == self._name and (question := self._questions.get(number)) is not None:
+                    question.answer()
+            case Hello(is_new):
+                self._greeted(sender, is_new)
+            case Reached(number):
+                self._moments.reached(sender, number)
+            case Follows(run_ids):
+                self._telling.watch(run_ids)
+            case _:
+                for listener in self._listeners:
+                    listener(news)
+
+    def _hear_announcement(self, sender: str, channel: str, news: Told) -> None:
+        announcement = announcement_of(news)
+        if news.run_id is not None and channel == run_channel(news.run_id):
+            self._announcer.hear_of_run(news.run_id, announcement)
+            return
+        if news.batch:
+            self._moments.before(sender, news.batch, news.space_id)
+        self._note_run(announcement)
+        self._fold_own(announcement)
+        self._announcer.hear(announcement, in_step=self._is_in_step(sender, news.space_id))
+
+    def _is_in_step(self, sender: str, space_id: str) -> bool:
+        return (followed := self._followed.get(space_id)) is not None and sender in followed.in_step
+
+    def _answer(self, sender: str, asks: Asks) -> None:
+        self._telling.watch(asks.run_ids)
+        for space_id in asks.space_ids:
+            growing = [as_it_stands(message) for message in self._announcer.own_growing(space_id)]
+            self._telling.put(space_channel(space_id), Grows(sender, space_id, growing))
+        self._telling.tell(Answered(sender, asks.number))
+
+    def _hear_growing(self, sender: str, space_id: str, messages: Sequence[msgspec.Raw]) -> None:
+        followed = self._followed[space_id]
+        followed.in_step.add(sender)
+        for message in messages:
+            self._announcer.hear_growing(decode_message(message))
+        if not followed.asked:
+            self._in_background(self._renew([space_id]))
+
+    def _greeted(self, sender: str, is_new: bool) -> None:
+        if is_new:
+            for followed in self._followed.values():
+                followed.in_step.add(sender)
+        else:
+            self._behind.set()
+
+    # When something may be lost.
+
+    def _turned(self, is_up: bool) -> None:
+        self._moments.hears_others = is_up
+        if is_up:
+            reached = Reached(self._moments.numbers[self._name])
+            self._telling.tell(Hello(self._is_new), reached)
+            self._behind.set()
+            return
+        for followed in self._followed.values():
+            followed.in_step.clear()
+        self._announcer.forget_heard(list(self._followed))
+        self._catching_up.begin()
+
+    async def _watch(self) -> None:
+        while True:
+            await asyncio.sleep(LOOK_SECONDS)
+            try:
+                await self._look()
+            except RoomfulError as error:
+                log.warning("what others wrote could not be looked for: %s", error.detail)
+
+    async def _look(self) -> None:
+        """What others wrote and did not tell: at the last look it was there, and it is not heard yet."""
+        before, self._seen = self._seen, await self._store.writers()
+        looked_at = before if self._link.is_up else self._seen
+        late = [
+            writer
+            for writer, number in looked_at.items()
+            if writer != self._name and self._moments.numbers.get(writer, 0) < number
+        ]
+        if self._runs:
+            self._telling.tell(Follows(list(self._runs)))
+        for writer in late:
+            self._moments.reached(writer, self._seen.get(writer, 0))
+        if late and self._link.is_up:
+            self._behind.set()
+        elif late:
+            await self._catching_up.renew_changed(self._known(list(self._followed)))
+
+    async def _catch_up(self) -> None:
+        while True:
+            await self._behind.wait()
+            self._behind.clear()
+            space_ids = list(self._followed)
+            for space_id in space_ids:
+                self._followed[space_id].in_step.clear()
+            self._announcer.forget_heard(space_ids)
+            await self._ask(space_ids, list(self._runs))
+            await self._renew(space_ids)
+
+    async def _renew(self, space_ids: Sequence[str]) -> None:
+        try:
+            await self._catching_up.renew(self._known(space_ids), [run_channel(id) for id in self._runs])
+        except RoomfulError as error:
+            log.warning("readers could not begin anew: %s", error.detail)
+            self._behind.set()
+
+    def _known(self, space_ids: Sequence[str]) -> dict[str, Known]:
+        return {id: self._followed[id].known for id in space_ids if id in self._followed}
+
+    def _in_background(self, errand: Coroutine[None, None, None]) -> None:
+        task = asyncio.create_task(errand)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
