@@ -155,8 +155,6 @@ class Campaign:
 
     def check(self, readers: Sequence[Reader]) -> None:
         """All of it is told once, in every space, at every gateway and to every reader."""
-        import os
-        if os.environ.get("CLUSTER_BUS"): readers = []
         pages = {
             space_id: alike(who, space_id, self.cluster.gateways, *readers)
             for space_id, who in self.people.items()

@@ -110,8 +110,7 @@ def _heard(readers: list[Reader]) -> int:
 def stage(folder: Path, postgres: PostgresServer, redis: RedisServer, **environment: str) -> Iterator[Stage]:
     with World(seconds=0.03) as world, FakeOpenAI(director) as model:
         environment["ROOMFUL_ALLOW_HOSTS"] = world.host
-        bus = os.environ.get("CLUSTER_BUS") or redis.url
-        with Cluster(folder, database=postgres.new_url(), bus=bus, **environment) as cluster:
+        with Cluster(folder, database=postgres.new_url(), bus=redis.url, **environment) as cluster:
             yield Stage(cluster, model, world, redis)
 
 
@@ -205,8 +204,7 @@ def test_a_worker_that_wakes_up_too_late_says_and_writes_nothing(
     url = postgres.new_url()
     with World() as world, FakeOpenAI(answers) as model:
         environment = {"ROOMFUL_ALLOW_HOSTS": world.host, **SHORT_LEASE}
-        bus = os.environ.get("CLUSTER_BUS") or redis.url
-        with Cluster(tmp_path, database=url, bus=bus, **environment) as cluster:
+        with Cluster(tmp_path, database=url, bus=redis.url, **environment) as cluster:
             ada = cluster.person("ada")
             cluster.agent("teller", openai(model.base_url), world.tool("pay"), speaks="both")
             cluster.space("room", "ada", "teller")

@@ -1,6 +1,5 @@
 """A run that waits for a person costs a row and no memory, however many there are; each goes on once."""
 
-import os
 import re
 import threading
 import time
@@ -115,8 +114,7 @@ def fill(
     """Parks, measures, parks more, measures, and lets all of them go on. Gives both measures."""
     url = postgres.new_url()
     with World() as world, FakeOpenAI(payer) as model:
-        bus = os.environ.get("CLUSTER_BUS") or redis.url
-        with Cluster(folder, database=url, bus=bus, ROOMFUL_ALLOW_HOSTS=world.host) as cluster:
+        with Cluster(folder, database=url, bus=redis.url, ROOMFUL_ALLOW_HOSTS=world.host) as cluster:
             parking = Parking(cluster.gateways, model, world, url)
             parking.park(warm)
             before = [kilobytes(gateway) for gateway in cluster.gateways]
