@@ -185,11 +185,13 @@ def rows_of(postgres: PostgresServer, url: str, run_id: str) -> dict[str, list[A
 
 
 @requirement("X-08")
-@pytest.mark.parametrize("way", ["words", "a call"])
+@pytest.mark.parametrize(
+    ("way", "when"), [("words", "asleep"), ("a call", "asleep"), ("words", "awake"), ("a call", "awake")]
+)
 def test_a_worker_that_wakes_up_too_late_says_and_writes_nothing(
-    tmp_path: Path, postgres: PostgresServer, redis: RedisServer, way: str
+    tmp_path: Path, postgres: PostgresServer, redis: RedisServer, way: str, when: str
 ) -> None:
-    """The model goes on while the worker does not: whatever it said is waiting for the one who wakes up."""
+    """The model goes on while the worker does not, or when it is awake and counted among the living again."""
     late = {
         "words": [*text(LATE, size=3), *call("pay", {"key": "late"}, id="c1")],
         "a call": call("pay", {"key": "late", "note": LATE}, id="c1"),
@@ -213,27 +215,38 @@ def test_a_worker_that_wakes_up_too_late_says_and_writes_nothing(
                 Reader(ada, "room", [cluster.two]) as second,
             ):
                 run_id = ada.say("room", "go")["runs"][0]["runId"]
-                first.wait(lambda _: EARLY in str(first.state()), "the first words")
+                for reader in (first, second):
+                    reader.wait(lambda _, one=reader: EARLY in str(one.state()), "the first words")
                 cluster.one.pause()
-                model.release()
-                assert model.requests[0].answered.wait(PATIENCE)
-                two = ada.at(cluster.two)
+                if when == "asleep":
+                    model.release()
+                    assert model.requests[0].answered.wait(PATIENCE)
                 eventually(
                     lambda: cluster.two.admin.get(f"/api/runs/{run_id}")["status"] == "completed",
                     "the other worker ends the run",
                 )
-                page = two.messages("room")
+                page = ada.at(cluster.two).messages("room")
                 before = rows_of(postgres, url, run_id)
                 assert world.effects == {"other": 1}
 
                 cluster.one.resume()
 
-                mark = two.say("room", "a mark behind it, by nobody's agent", mentions=[])
-                eventually(lambda: "by another worker" in cluster.one.log.read_text(), "it finds out")
+                if when == "awake":
+                    eventually(lambda: living(postgres, url) == 2, "it lives again")
+                    model.release()
+                eventually(lambda: "by another worker now" in cluster.one.log.read_text(), "it finds out")
+                for gateway in cluster.gateways:
+                    gateway.admin.post("/api/spaces/room/members", {"entityId": "ada"})
+                assert alike(ada, "room", cluster.gateways, first, second) == page
                 assert rows_of(postgres, url, run_id) == before
                 for reader in (first, second):
-                    heard = [str(event.data) for event in reader.events]
-                    assert not [one for one in heard if "late" in one], f"{reader.caller.house.url} {heard}"
-                assert alike(ada, "room", cluster.gateways, first, second)[:2] == page
+                    heard = [(event.name, event.data) for event in reader.events]
+                    assert not [one for one in heard if "late" in str(one)], heard
                 assert world.effects == {"other": 1}
-                assert mark["message"]["seq"] == 3
+
+
+def living(postgres: PostgresServer, url: str) -> int:
+    """How many workers said that they live."""
+    with psycopg.connect(postgres.url) as connection:
+        connection.execute(f"SET search_path TO {url.rpartition('schema=')[2]}".encode())
+        return len(connection.execute("SELECT 1 FROM workers WHERE until > %s", (time.time(),)).fetchall())
