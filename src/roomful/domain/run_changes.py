@@ -2,6 +2,7 @@
 
 from typing import Literal
 
+from roomful.domain.messages import MemberAnswer
 from roomful.domain.runs import Call, Handed, Lease, Run, Step
 from roomful.domain.shape import Frozen
 
@@ -109,6 +110,8 @@ class Unblock(Frozen):
 
 
 class ExpectCall(Frozen):
-    """Conflict, with the call as outcome, unless the call still waits."""
+    """Conflict, with the call as outcome, unless the call still waits; and, where `answers` are given, has
+    just these."""
 
     call_id: str
+    answers: tuple[MemberAnswer, ...] | None = None

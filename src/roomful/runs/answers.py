@@ -8,7 +8,7 @@ import msgspec
 
 from roomful.domain.changes import AddGrant, Change
 from roomful.domain.entities import Principal
-from roomful.domain.errors import Conflict, Forbidden, Invalid, NotFound
+from roomful.domain.errors import Conflict, Forbidden, Invalid, NotFound, Unavailable
 from roomful.domain.messages import MemberAnswer
 from roomful.domain.ports import Clock, Ids, Store
 from roomful.domain.runs import Call, Run
@@ -21,6 +21,7 @@ from roomful.runs.replies import nobody_can, without_reply
 from roomful.runs.settling import Settling, settled_already
 from roomful.tools import check_result
 
+ATTEMPTS = 20
 _NOT_ASKED = {
     "callback": "this call waits for the service that was asked; nobody can answer in its place",
     "reply": "this call waits for a message: post it in the space",
@@ -59,7 +60,7 @@ class Answers:
             raise Forbidden(why)
         if spec is not None and _is_poll(spec) and call.waits_for != "approval":
             async with self._voting:
-                await self._vote(principal, run, await self._again(call), spec, result, close=close)
+                await self._take_part(principal, run, call, spec, result, close=close)
             return
         if close:
             raise Invalid("close: only a poll can be closed; give this card a result")
@@ -70,6 +71,19 @@ class Answers:
         more = self._apply(principal, run, call, spec, result)
         call.answered_by, call.answered_at = principal.entity_id, self._clock.iso()
         await self._settling.settle(run, call, more)
+
+    async def _take_part(
+        self, principal: Principal, run: Run, call: Call, spec: ToolSpec, result: Json, *, close: bool
+    ) -> None:
+        """Others may do so at another gateway in the same moment: then theirs is read first."""
+        for _ in range(ATTEMPTS):
+            try:
+                await self._vote(principal, run, await self._again(call), spec, result, close=close)
+                return
+            except Conflict as conflict:
+                if not isinstance(conflict.outcome, Call):
+                    raise
+        raise Unavailable("others answer all the time; try again")
 
     async def _vote(
         self, principal: Principal, run: Run, call: Call, spec: ToolSpec, result: Json, *, close: bool
@@ -87,7 +101,7 @@ class Answers:
             mine = MemberAnswer(entity_id=principal.entity_id, result=result, at=self._clock.iso())
             others = [one for one in cast_so_far if one.entity_id != principal.entity_id]
             call.answers = [*others, mine]
-        await self._settling.settle(run, call)
+        await self._settling.settle(run, call, seen=cast_so_far)
 
     async def _again(self, call: Call) -> Call:
         return await self._store.call(call.id) or call

@@ -9,7 +9,7 @@ import msgspec
 from roomful.domain.changes import Change, SaveParts
 from roomful.domain.errors import Conflict
 from roomful.domain.events import Announcement, MessageChanged, SpaceEvent
-from roomful.domain.messages import Message, Part, ToolCallPart
+from roomful.domain.messages import MemberAnswer, Message, Part, ToolCallPart
 from roomful.domain.ports import Clock, Store
 from roomful.domain.run_changes import ExpectCall, SaveCalls, Unblock
 from roomful.domain.runs import SETTLED, Call, Place, Run, Trigger
@@ -48,10 +48,15 @@ class Settling:
         await self._store.commit([ExpectCall(call.id), SaveCalls((call,))])
 
     async def settle(
-        self, run: Run, call: Call, more: Sequence[Change] = (), child: Child | Unset = UNSET
+        self,
+        run: Run,
+        call: Call,
+        more: Sequence[Change] = (),
+        child: Child | Unset = UNSET,
+        seen: Sequence[MemberAnswer] | None = None,
     ) -> None:
-        """Stores the call as it is now, if it still waited until now. Raises Conflict if it did not. `child`
-        is what happened inside, if it was a delegation."""
+        """Stores the call as it is now, if it still waited until now. Raises Conflict if it did not, or if
+        it had other answers than those `seen`. `child` is what happened inside, if it was a delegation."""
         if call.status in SETTLED and call.answered_at is UNSET:
             call.answered_at = self._clock.iso()
         kept = self._results.shrink(run.agent_id, call)
@@ -62,7 +67,8 @@ class Settling:
         is_told = trail is not None and call.status in SETTLED and not run.ended
         inside = trail.call(call, child) if trail is not None and is_told else []
         woken = await self._follow_up(run, call) if _came_late(call) else None
-        changes: list[Change] = [ExpectCall(call.id), SaveCalls((call,)), *kept, *more]
+        expected = ExpectCall(call.id, None if seen is None else tuple(seen))
+        changes: list[Change] = [expected, SaveCalls((call,)), *kept, *more]
         changes += [_saved(place, messages) for place in call.places]
         if woken is not None:
             changes.append(woken.change)
@@ -77,7 +83,7 @@ class Settling:
         try:
             [*_, unblocked] = await self._store.commit(changes, then)
         except Conflict as conflict:
-            if isinstance(conflict.outcome, Call):
+            if isinstance(conflict.outcome, Call) and conflict.outcome.status != "waiting":
                 raise settled_already(conflict.outcome) from None
             raise
         if unblocked is not None and unblocked.status == "queued":

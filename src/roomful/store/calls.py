@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import msgspec
 
 from roomful.domain.errors import Conflict, NotFound
+from roomful.domain.messages import MemberAnswer
 from roomful.domain.runs import WAITING, Call, Run, Step
 from roomful.domain.shape import UNSET, encode_json
 from roomful.store.database import Database, Reader, Write
@@ -55,7 +56,7 @@ def save_step(step: Step) -> Write:
     return write
 
 
-def expect_call(call_id: str) -> Write:
+def expect_call(call_id: str, answers: Sequence[MemberAnswer] | None) -> Write:
     def write(db: Database) -> None:
         rows = db.rows("SELECT status, body FROM calls WHERE id = ? FOR NO KEY UPDATE", (call_id,))
         if not rows:
@@ -63,6 +64,8 @@ def expect_call(call_id: str) -> Write:
         [(status, body)] = rows
         if status != "waiting":
             raise Conflict(f"Call {call_id} is {status}; it waits for nothing.", outcome=_decode_call(body))
+        if answers is not None and list((call := _decode_call(body)).answers or ()) != list(answers):
+            raise Conflict(f"Call {call_id} was answered by others meanwhile.", outcome=call)
 
     return write
 

@@ -106,7 +106,7 @@ def plan(change: Change, clock: Clock) -> Write:
         case ExpectStatus():
             return runs.expect_status(change.run_id, change.statuses)
         case ExpectCall():
-            return calls.expect_call(change.call_id)
+            return calls.expect_call(change.call_id, change.answers)
         case ExpectRoom():
             return company.expect_room(change)
         case Hand():
