@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from roomful.bus import MemoryBus
 from roomful.domain.errors import Invalid
 from roomful.domain.events import Announcement, CallCompleted, CallFailed, CallReady, MessageChanged
-from roomful.domain.news import Look, News
+from roomful.domain.news import News
 from roomful.domain.ports import Clock, Link, Store
 from roomful.runs.worker import Worker
 from roomful.settings import Settings
@@ -86,8 +86,8 @@ def find_others(
     link = _link(settings.bus, secret)
     sharing = Sharing(link, store=store, announcer=announcer, bus=bus, clock=clock, fold_own=fold_own)
     bus.on_follow, bus.on_leave = sharing.follow, sharing.leave
-    sharing.listen(lambda news: worker.look() if isinstance(news, Look) else None)
-    worker.call_others = lambda: sharing.tell(Look())
+    sharing.listen(worker.hear)
+    worker.tell_others = sharing.tell
     return sharing
 
 

@@ -60,8 +60,11 @@ class MemoryBus:
             log.relays.pop(target, None)
 
     async def follows(self, channel: str) -> None:
-        if (ready := self._followed(channel).ready) is not None:
-            await asyncio.shield(ready)
+        log = self._followed(channel)
+        if self.on_follow is not None and (log.ready is None or _has_failed(log.ready)):
+            log.ready = asyncio.ensure_future(self.on_follow(channel))
+        if log.ready is not None:
+            await asyncio.shield(log.ready)
 
     def renew(self, channels: Sequence[str]) -> None:
         """Those that join one of them are renewed with it."""
@@ -93,6 +96,7 @@ class MemoryBus:
             log = self._channels[channel] = _Channel(self._new_epoch())
             if self.on_follow is not None:
                 log.ready = asyncio.ensure_future(self.on_follow(channel))
+                log.ready.add_done_callback(_has_failed)
         log.followed_at = self._clock.now()
         return log
 
@@ -207,6 +211,10 @@ class MemorySubscription:
             self._waiter.set_result(True)
         if self.on_cut is not None:
             self.on_cut()
+
+
+def _has_failed(ready: "asyncio.Future[None]") -> bool:
+    return ready.done() and not ready.cancelled() and ready.exception() is not None
 
 
 def _give_up(waiter: "asyncio.Future[bool]") -> None:

@@ -99,6 +99,7 @@ class SpaceView:
 
     def adopt(self, message: Message) -> None:
         """Takes up a message as it stands, to let it grow here."""
+        self.forget(message.id)
         self._messages[message.id] = message
         for part in message.parts:
             if part.status == "streaming":

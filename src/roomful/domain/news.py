@@ -86,6 +86,12 @@ class Look(_News, tag="look"):
     """There may be a run that nobody drives."""
 
 
+class Taken(_News, tag="taken"):
+    """The sender took this run from whoever drove it."""
+
+    run_id: str
+
+
 class Moved(_News, tag="moved"):
     """Somebody came into a space, or left it."""
 
@@ -118,6 +124,7 @@ News: TypeAlias = (
     | Reached
     | Follows
     | Look
+    | Taken
     | Moved
     | Revoked
     | Removed

@@ -8,6 +8,7 @@ import msgspec
 from roomful.domain.agents import Agent
 from roomful.domain.changes import Change
 from roomful.domain.events import Announcement
+from roomful.domain.news import Look
 from roomful.domain.ports import Clock, Ids
 from roomful.domain.run_changes import AddRun
 from roomful.domain.runs import Lease, Run, Trigger
@@ -89,4 +90,4 @@ class Starting:
             elif new.run.in_turn:
                 self._worker.look()
             else:
-                self._worker.call_others()
+                self._worker.tell_others(Look())

@@ -11,6 +11,7 @@ import msgspec
 
 from roomful.domain.changes import Change
 from roomful.domain.errors import Conflict, LeaseLost, NotFound, RoomfulError
+from roomful.domain.news import Look, News, Taken
 from roomful.domain.ports import Clock, Store
 from roomful.domain.run_changes import (
     ClaimRun,
@@ -30,6 +31,8 @@ from roomful.spaces.voice import Voice
 
 log = logging.getLogger("roomful.runs")
 T = TypeVar("T")
+RIVAL_SECONDS = 0.05
+"""How long one who is not the only one to cancel a run lets the other one do it."""
 
 
 class Worker:
@@ -64,8 +67,8 @@ class Worker:
         self._is_draining = False
         self._sure_until = 0.0
         self._lives = 0
-        self.call_others: Callable[[], None] = lambda: None
-        """Tells other workers that there may be a run for them."""
+        self._taken: set[str] = set()
+        self.tell_others: Callable[[News], None] = lambda _: None
 
     def use(self, drive: Callable[[Voice], Awaitable[None]]) -> None:
         """What takes a run as far as it goes."""
@@ -101,7 +104,7 @@ class Worker:
         await asyncio.gather(
             *tasks, *self._errands, *([self._keeper] if self._keeper else []), return_exceptions=True
         )
-        self.call_others()
+        self.tell_others(Look())
 
     def trust(self) -> Callable[[], bool]:
         """Tells of a lease that is taken now whether nobody else can have taken it since: not any more once
@@ -150,7 +153,7 @@ class Worker:
     async def claim(self, run_id: str) -> bool:
         """Takes a run that nobody drives and goes on with it."""
         if self._is_draining:
-            self.call_others()
+            self.tell_others(Look())
         if self._is_draining or run_id in self._tasks:
             return False
         claim = ClaimRun(run_id=run_id, owner=self.id, now=self._clock.now())
@@ -172,6 +175,14 @@ class Worker:
             self._stopping[run_id] = why
             task.cancel()
             await asyncio.wait([task])
+        while True:
+            try:
+                return await self._cancel_stored(run_id, why)
+            except LeaseLost:
+                log.info("another worker cancels run %s too", run_id)
+                await asyncio.sleep(RIVAL_SECONDS)
+
+    async def _cancel_stored(self, run_id: str, why: RunError | Unset) -> Run:
         run = await self._store.run(run_id)
         if run is None:
             raise NotFound(f"there is no run {run_id!r}")
@@ -186,12 +197,25 @@ class Worker:
             ended = await self._store.run(run_id)
             assert ended is not None
             return ended
+        self.tell_others(Taken(run_id))
         voice = self._make_voice(run, lease)
         voice.resume(await self._store.open_messages(run_id))
         voice.trail = await find_trail(self._store, run)
         await self._end_canceled(voice, why)
         await self._left_alone(voice.run)
         return voice.run
+
+    def hear(self, news: News) -> None:
+        """What another worker said."""
+        match news:
+            case Look():
+                self.look()
+            case Taken(run_id):
+                if (task := self._tasks.get(run_id)) is not None and run_id not in self._stopping:
+                    self._taken.add(run_id)
+                    task.cancel()
+            case _:
+                pass
 
     async def _drive(self, run: Run, lease: Lease, in_its_turn: bool) -> None:
         voice = self._voices[run.id] = self._make_voice(run, lease)
@@ -207,8 +231,12 @@ class Worker:
                 assert self._drive_to is not None
                 await self._drive_to(voice)
         except asyncio.CancelledError:
+            if run.id in self._taken:
+                voice.abandon()
+                return
             if run.id in self._stopping:
-                await self._end_canceled(voice, self._stopping[run.id])
+                with contextlib.suppress(LeaseLost):
+                    await self._end_canceled(voice, self._stopping[run.id])
             else:
                 await self._hand_over(voice)
                 raise
@@ -256,6 +284,7 @@ class Worker:
             del self._tasks[run.id]
             self._voices.pop(run.id, None)
         self._stopping.pop(run.id, None)
+        self._taken.discard(run.id)
         if not task.cancelled() and (error := task.exception()) is not None:
             log.error("run %s was left by its driver", run.id, exc_info=error)
             self._left[run.id] = lease

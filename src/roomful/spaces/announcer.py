@@ -169,6 +169,11 @@ class Announcer:
         if late:
             self._missed[space_id] = late[-MOST_MISSED:]
 
+    def left(self, space_id: str) -> None:
+        """Nobody reads this space here any more."""
+        self._missed.pop(space_id, None)
+        self.forget_heard([space_id])
+
     def ends_missed(self, space_id: str) -> list[Announcement]:
         return self._missed.get(space_id, [])
 
@@ -192,7 +197,12 @@ class Announcer:
             self._leave(space_id, view)
 
     def _adopt(self, message: Message, *, is_own: bool) -> None:
-        self._view(message.space_id).adopt(copy_of(message))
+        """Whoever drove it before may have announced what never was stored: its readers begin anew."""
+        view = self._view(message.space_id)
+        known = view.message(message.id)
+        if known is not None and known != message:
+            self._bus.renew([space_channel(message.space_id)])
+        view.adopt(copy_of(message))
         if is_own:
             self._own.add(message.id)
         else:

@@ -33,7 +33,9 @@ class Outbox:
         self._failure: BaseException | None = None
 
     def say(self, announcement: Announcement) -> None:
-        """Heard at once, unless something before it still has to be stored."""
+        """Heard at once, unless something before it still has to be stored. After a failure nothing is."""
+        if self._failure is not None:
+            return
         if not self._waiting and not self._is_sure():
             self.keep(())
         if self._waiting:

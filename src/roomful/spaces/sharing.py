@@ -155,7 +155,7 @@ class Sharing:
         self._runs.discard(id)
         if kind == "space":
             self._followed.pop(id, None)
-            self._announcer.forget_heard([id])
+            self._announcer.left(id)
         if kind == "run" or (kind == "space" and id not in self._growing):
             self._link.leave(channel)
 
@@ -341,4 +341,9 @@ class Sharing:
     def _in_background(self, errand: Coroutine[None, None, None]) -> None:
         task = asyncio.create_task(errand)
         self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        task.add_done_callback(self._done)
+
+    def _done(self, task: "asyncio.Task[None]") -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            log.error("what others announce is not followed as it should be", exc_info=error)

@@ -85,7 +85,7 @@ class People:
         person.spaces = frozenset(each.space.id for each in mine)
         for space_id in person.spaces:
             self._house.bus.relay(space_channel(space_id), person.channel)
-            await self._house.bus.follows(space_channel(space_id))
+        await asyncio.gather(*(self._house.bus.follows(space_channel(id)) for id in person.spaces))
 
     def _forget(self, person: Person) -> None:
         for space_id in person.spaces:
