@@ -422,7 +422,5 @@ UNMET: frozenset[str] = frozenset(
         "D-17",
         "D-18",
         "B-10",
-        "X-08",
-        "S-03",
     }
 )

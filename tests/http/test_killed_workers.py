@@ -17,28 +17,18 @@ import psycopg
 import pytest
 
 from tests.http.campaign import Campaign, director
+from tests.http.pairing import grown
 from tests.requirements import requirement
-from tests.servers.cluster import SHORT_LEASE, Cluster, Reader, World, alike, eventually
+from tests.servers.cluster import SHORT_LEASE, Cluster, Reader, alike, eventually
 from tests.servers.fake_openai import Answer, Asked, FakeOpenAI, call, hold, text
-from tests.servers.postgres import PostgresServer, postgres_server
-from tests.servers.redis import RedisServer, redis_server
+from tests.servers.postgres import PostgresServer
+from tests.servers.redis import RedisServer
 from tests.servers.roomful import PATIENCE, Roomful, openai
+from tests.servers.world import World
 
 SEED = int(os.environ.get("ROOMFUL_TEST_SEED") or random.SystemRandom().randrange(10**6))
 SETTLED_SECONDS = 15.0
 """After which nothing of a killed worker is left half done."""
-
-
-@pytest.fixture(scope="module")
-def postgres() -> Iterator[PostgresServer]:
-    with postgres_server() as server:
-        yield server
-
-
-@pytest.fixture(scope="module")
-def redis() -> Iterator[RedisServer]:
-    with redis_server() as server:
-        yield server
 
 
 class Stage:
@@ -110,7 +100,7 @@ def _heard(readers: list[Reader]) -> int:
 def stage(folder: Path, postgres: PostgresServer, redis: RedisServer, **environment: str) -> Iterator[Stage]:
     with World(seconds=0.03) as world, FakeOpenAI(director) as model:
         environment["ROOMFUL_ALLOW_HOSTS"] = world.host
-        with Cluster(folder, database=postgres.new_url(), bus=redis.url, **environment) as cluster:
+        with Cluster(folder, database=postgres.new_url(), bus=redis.url, environment=environment) as cluster:
             yield Stage(cluster, model, world, redis)
 
 
@@ -168,6 +158,30 @@ def test_nothing_is_lost_or_doubled_when_redis_is_killed_twenty_times(
             scene.play(kill_redis(scene))
 
 
+@requirement("X-08")
+def test_a_gateway_that_is_told_to_stop_hands_its_runs_over(cluster: Cluster, world: World) -> None:
+    """It is started again at the end: the other tests need it."""
+    with FakeOpenAI(director) as model, contextlib.ExitStack() as stack:
+        plays = [Campaign(cluster, model, world) for _ in range(4)]
+        readers = [stack.enter_context(play.reading()) for play in plays]
+        for play in plays:
+            play.begin(cluster.one)
+            play.insist()
+        for ears in readers:
+            ears[0].wait(lambda events: grown(events) >= 2, "the campaign's first words")
+        began = time.monotonic()
+        assert cluster.one.terminate() == 0
+        print(f"it stopped within {time.monotonic() - began:.2f} s")
+        for play in plays:
+            play.approve(cluster.two)
+            play.ended()
+        at_one = [ears[0] for ears in readers]
+        assert all("draining" in [event.name for event in reader.events] for reader in at_one)
+        cluster.one.start()
+        for play, ears in zip(plays, readers, strict=True):
+            play.check(ears)
+
+
 EARLY, LATE, OTHER = "These words were heard before. ", "These came too late. ", "Somebody else went on. "
 
 
@@ -206,7 +220,7 @@ def test_a_worker_that_wakes_up_too_late_says_and_writes_nothing(
     url = postgres.new_url()
     with World() as world, FakeOpenAI(answers) as model:
         environment = {"ROOMFUL_ALLOW_HOSTS": world.host, **SHORT_LEASE}
-        with Cluster(tmp_path, database=url, bus=redis.url, **environment) as cluster:
+        with Cluster(tmp_path, database=url, bus=redis.url, environment=environment) as cluster:
             ada = cluster.person("ada")
             cluster.agent("teller", openai(model.base_url), world.tool("pay"), speaks="both")
             cluster.space("room", "ada", "teller")

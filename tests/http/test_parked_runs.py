@@ -4,7 +4,7 @@ import re
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -13,28 +13,17 @@ import psycopg
 import pytest
 
 from tests.requirements import requirement
-from tests.servers.cluster import Cluster, World, eventually
+from tests.servers.cluster import Cluster, eventually
 from tests.servers.fake_openai import Answer, Asked, FakeOpenAI, call
 from tests.servers.inhouse import InHouse
-from tests.servers.postgres import PostgresServer, postgres_server
-from tests.servers.redis import RedisServer, redis_server
+from tests.servers.postgres import PostgresServer
+from tests.servers.redis import RedisServer
 from tests.servers.roomful import Caller, Roomful, openai
+from tests.servers.world import World
 
 THREADS = 8
 SPACES = 1
 """Few enough for the logs of what was announced to be full after the first runs."""
-
-
-@pytest.fixture(scope="module")
-def postgres() -> Iterator[PostgresServer]:
-    with postgres_server() as server:
-        yield server
-
-
-@pytest.fixture(scope="module")
-def redis() -> Iterator[RedisServer]:
-    with redis_server() as server:
-        yield server
 
 
 def payer(asked: Asked) -> Answer:
@@ -113,19 +102,24 @@ def fill(
 ) -> tuple[list[int], list[int]]:
     """Parks, measures, parks more, measures, and lets all of them go on. Gives both measures."""
     url = postgres.new_url()
-    with World() as world, FakeOpenAI(payer) as model:
-        with Cluster(folder, database=url, bus=redis.url, ROOMFUL_ALLOW_HOSTS=world.host) as cluster:
-            parking = Parking(cluster.gateways, model, world, url)
-            parking.park(warm)
-            before = [kilobytes(gateway) for gateway in cluster.gateways]
-            parking.park(rest)
-            after = [kilobytes(gateway) for gateway in cluster.gateways]
-            print(f"{warm} parked runs: {before} kB; {warm + rest}: {after} kB")
-            assert set(parking.answer_all()) == {(200, 409)}
-            print(f"{len(parking.put_off)} answers had to come again: {set(parking.put_off)}")
-            parking.check()
-            print(f"when all have ended: {[kilobytes(gateway) for gateway in cluster.gateways]} kB")
-            return before, after
+    with (
+        World() as world,
+        FakeOpenAI(payer) as model,
+        Cluster(
+            folder, database=url, bus=redis.url, environment={"ROOMFUL_ALLOW_HOSTS": world.host}
+        ) as cluster,
+    ):
+        parking = Parking(cluster.gateways, model, world, url)
+        parking.park(warm)
+        before = [kilobytes(gateway) for gateway in cluster.gateways]
+        parking.park(rest)
+        after = [kilobytes(gateway) for gateway in cluster.gateways]
+        print(f"{warm} parked runs: {before} kB; {warm + rest}: {after} kB")
+        assert set(parking.answer_all()) == {(200, 409)}
+        print(f"{len(parking.put_off)} answers had to come again: {set(parking.put_off)}")
+        parking.check()
+        print(f"when all have ended: {[kilobytes(gateway) for gateway in cluster.gateways]} kB")
+        return before, after
 
 
 @requirement("X-08")

@@ -6,19 +6,17 @@
         with Reader(ada, "room", house.gateways) as reader:
             ...                             # follows on at the next gateway whenever its stream ends
 
-A `Ledger` notes what was asked and what was acknowledged. A `World` is outside of all processes and counts
-what was done to it, by key.
+A `Ledger` notes what was asked and what was acknowledged.
 """
 
 import contextlib
-import http.server
 import itertools
 import json
 import socket
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -30,10 +28,11 @@ from tests.http.test_delegation import same
 from tests.servers.roomful import PATIENCE, Caller, Event, Roomful, View, read_events
 
 T = TypeVar("T")
+NOTHING: Mapping[str, str] = {}
 SHORT_LEASE = {"ROOMFUL_LEASE_SECONDS": "1"}
 
 
-def eventually(found: Callable[[], T], what: str, seconds: float = PATIENCE) -> T:
+def eventually(found: Callable[[], T | None], what: str, seconds: float = PATIENCE) -> T:
     """Looks until it finds something true, and gives that."""
     deadline = time.monotonic() + seconds
     while not (value := found()):
@@ -46,7 +45,13 @@ class Cluster:
     """Gateways that share everything; each of them is a worker too."""
 
     def __init__(
-        self, folder: Path, *, database: str, bus: str, count: int = 2, **environment: str
+        self,
+        folder: Path,
+        *,
+        database: str,
+        bus: str,
+        environment: Mapping[str, str] = NOTHING,
+        count: int = 2,
     ) -> None:
         self.gateways: list[Roomful] = []
         for number in range(1, count + 1):
@@ -278,68 +283,3 @@ class Ledger:
             assert answer.status_code in (201, 503), answer.text
             if answer.status_code == 201:
                 entry.acknowledged = answer.json()
-
-
-class World:
-    """A service of somebody else, in which every call has an effect that cannot be taken back."""
-
-    def __init__(self, *, seconds: float = 0.0) -> None:
-        """It takes `seconds` to answer, counted from the effect."""
-        self.effects: Counter[str] = Counter()
-        self.begun = threading.Semaphore(0)
-        """Released with each effect."""
-        self.answers = threading.Event()
-        self.answers.set()
-        lock = threading.Lock()
-        world = self
-
-        class Handler(http.server.BaseHTTPRequestHandler):
-            def do_POST(self) -> None:
-                with lock:
-                    world.effects[self.path.removeprefix("/")] += 1
-                world.begun.release()
-                time.sleep(seconds)
-                world.answers.wait(PATIENCE)
-                with contextlib.suppress(OSError):
-                    self.send_response(200)
-                    self.send_header("content-type", "application/json")
-                    self.send_header("content-length", "11")
-                    self.end_headers()
-                    self.wfile.write(b'{"ok":true}')
-
-            def log_request(self, *_: object, **__: object) -> None:
-                """Quiet."""
-
-        class Server(http.server.ThreadingHTTPServer):
-            request_queue_size = 500
-            daemon_threads = True
-
-        self._server = Server(("127.0.0.1", 0), Handler)
-        self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
-
-    @property
-    def host(self) -> str:
-        """For ROOMFUL_ALLOW_HOSTS."""
-        return f"127.0.0.1:{self._server.server_address[1]}"
-
-    def tool(self, name: str, **more: Any) -> dict[str, Any]:
-        """A tool that has one effect, under the key it is called with."""
-        return {
-            "name": name,
-            "description": "Do it.",
-            "executionType": "http",
-            "visibility": "full",
-            "execution": {"url": f"http://{self.host}/{{{{key}}}}", "method": "POST"},
-            "inputSchema": {"type": "object", "properties": {"key": {"type": "string"}}, "required": ["key"]},
-            **more,
-        }
-
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.answers.set()
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join(PATIENCE)
