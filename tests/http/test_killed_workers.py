@@ -128,6 +128,28 @@ def test_nothing_is_lost_or_doubled_when_a_worker_is_killed_fifty_times(
         assert max(seconds) < SETTLED_SECONDS + scene.seconds
 
 
+@requirement("X-08")
+def test_what_was_sent_when_the_worker_died_is_not_sent_again(cluster: Cluster, world: World) -> None:
+    with FakeOpenAI(director) as model:
+        play = Campaign(cluster, model, world)
+        with play.reading() as readers:
+            world.answers.clear()
+            try:
+                play.begin(cluster.one)
+                play.insist()
+                eventually(lambda: world.effects[f"key-{play.number}"], "the payment")
+                cluster.one.kill()
+            finally:
+                world.answers.set()
+            play.approve(cluster.two)
+            play.ended()
+            cluster.one.start()
+            play.check(readers)
+        [message] = play.dora.messages(play.design)
+        assert [part["status"] for part in message["parts"]] == ["unknown"]
+        assert world.effects[f"key-{play.number}"] == 1
+
+
 def kill_redis(scene: Stage) -> Callable[[Campaign, Roomful], None]:
     def strike(_: Campaign, __: Roomful) -> None:
         scene.redis.kill()
@@ -248,7 +270,13 @@ def test_a_worker_that_wakes_up_too_late_says_and_writes_nothing(
                 if when == "awake":
                     eventually(lambda: living(postgres, url) == 2, "it lives again")
                     model.release()
-                eventually(lambda: "by another worker now" in cluster.one.log.read_text(), "it finds out")
+                eventually(
+                    lambda: (
+                        "by another worker now" in cluster.one.log.read_text()
+                        or rows_of(postgres, url, run_id) != before
+                    ),
+                    "it finds out",
+                )
                 for gateway in cluster.gateways:
                     gateway.admin.post("/api/spaces/room/members", {"entityId": "ada"})
                 assert alike(ada, "room", cluster.gateways, first, second) == page
