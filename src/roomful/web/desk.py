@@ -10,6 +10,9 @@ from roomful.web.readers import Readers
 from roomful.web.sse import FrameShelf
 from roomful.web.transfers import Transfers
 
+LAST_WORDS_SECONDS = 0.25
+"""How long a stream has to tell its reader that they were put out, before it is ended."""
+
 
 class Desk:
     def __init__(self, house: House) -> None:
@@ -34,8 +37,9 @@ class Desk:
             case Moved(entity_id, space_id, True):
                 self.people.joined_elsewhere(entity_id, space_id)
             case Moved(entity_id, space_id):
-                self.readers.end_member(entity_id, space_id)
                 self.people.left(entity_id, space_id)
+                loop = asyncio.get_running_loop()
+                loop.call_later(LAST_WORDS_SECONDS, self.readers.end_member, entity_id, space_id)
             case Revoked(entity_id, token_id):
                 self.forget_tokens(entity_id, token_id)
             case Removed(space_id):
