@@ -16,7 +16,7 @@ import socket
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -239,9 +239,10 @@ class Ledger:
 
     gateways: Sequence[Roomful]
     asked: list[Asked] = field(default_factory=list[Asked])
+    _numbers: Iterator[int] = field(default_factory=itertools.count)
 
     def say(self, who: Caller, space_id: str, text: str) -> Asked:
-        entry = Asked(who, space_id, f"key-{len(self.asked)}-{who.id}", text)
+        entry = Asked(who, space_id, f"key-{next(self._numbers)}-{who.id}", text)
         self.asked.append(entry)
         self._send(entry, who.house)
         return entry
