@@ -138,7 +138,7 @@ class Reader:
             came = self._changed.wait_for(lambda: self._failure or found(self.events), seconds)
             if self._failure is not None:
                 raise self._failure
-            assert came, f"{what}: not within {seconds:g} s; what came: {[e.name for e in self.events][-30:]}"
+            assert came, f"{what}: not within {seconds:g} s; what came: {[e.name for e in self.events][-60:]}"
             return found(self.events)
 
     def wait_for(self, name: str, count: int = 1, **fields: Any) -> Event:
