@@ -421,6 +421,5 @@ UNMET: frozenset[str] = frozenset(
     {
         "D-17",
         "D-18",
-        "B-10",
     }
 )

@@ -76,6 +76,7 @@ def _serving(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--port", type=int, help="port to listen on (default 8000)")
     _database(parser)
     parser.add_argument("--bus", metavar="URL", help="memory: (default) or redis://…")
+    parser.add_argument("--workers", metavar="N", type=int, help="equal processes on this port (default 1)")
     parser.add_argument("--agents", metavar="DIR", help="folder of agent configurations to load")
 
 
@@ -100,30 +101,39 @@ def _run(settings: Settings, *, opens: bool = False) -> int:
     import uvloop
 
     logging.basicConfig(level=settings.log_level.upper(), format="%(asctime)s %(name)s %(message)s")
+    if settings.workers > 1:
+        return asyncio.run(_supervise_until_stopped(settings, opens=opens))
     uvloop.run(_serve_until_stopped(settings, opens=opens))
     return 0
 
 
 async def _serve_until_stopped(settings: Settings, *, opens: bool) -> None:
     from roomful.app import Gateway
-    from roomful.web.server import serve
+    from roomful.app.serving import serve
 
     gateway = await Gateway.open(settings)
+    _show_key(gateway.new_admin_key)
+    await serve(gateway, settings, lambda: _say_where(settings, opens))
+
+
+async def _supervise_until_stopped(settings: Settings, *, opens: bool) -> int:
+    from roomful.app.supervisor import prepare, supervise
+
+    _show_key(await prepare(settings))
+    return await supervise(settings, lambda: _say_where(settings, opens))
+
+
+def _show_key(new_admin_key: str | None) -> None:
+    if new_admin_key is not None:
+        print(f"admin key, shown only now: {new_admin_key}", flush=True)
+
+
+def _say_where(settings: Settings, opens: bool) -> None:
     address = f"http://{settings.host}:{settings.port}"
-    if gateway.new_admin_key is not None:
-        print(f"admin key, shown only now: {gateway.new_admin_key}", flush=True)
-
-    def on_started() -> None:
-        print(f"Roomful is at {address}", flush=True)
-        if opens and sys.stdout.isatty():
-            with contextlib.suppress(webbrowser.Error):
-                webbrowser.open(address)
-
-    try:
-        await gateway.start()
-        await serve(gateway.app, settings.host, settings.port, on_started)
-    finally:
-        await gateway.close()
+    print(f"Roomful is at {address}", flush=True)
+    if opens and sys.stdout.isatty():
+        with contextlib.suppress(webbrowser.Error):
+            webbrowser.open(address)
 
 
 def _validate(arguments: argparse.Namespace) -> int:

@@ -22,6 +22,8 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     port: Annotated[int, msgspec.Meta(ge=0, le=65535)] = 8000
     database: str = "sqlite:///roomful.db"
     bus: str = "memory:"
+    workers: Annotated[int, msgspec.Meta(ge=1, le=256)] = 1
+    """How many equal processes serve. More than one share a Postgres database and a Redis bus."""
     agents: str | None = None
     """A folder of agent configurations and scripts, loaded at start."""
     demo: bool = False
@@ -38,7 +40,8 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Names of environment variables that `${env.X}` may read, separated by commas."""
     limit_streams: int = 100
     limit_posts: int = 20
-    lease_seconds: float = 10.0
+    lease_seconds: float = 8.0
+    """How long a process that fell silent keeps its runs. Others look for such runs four times as often."""
     heartbeat_seconds: float = 15.0
     openai_api_key: str | None = None
     google_api_key: str | None = None

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from roomful.app import Gateway
+from roomful.bus import InMemoryBus
 from roomful.settings import Settings
 from roomful.web.house import House
 from roomful.web.server import Server
@@ -95,6 +96,12 @@ class InHouse(Roomful):
         if self._running is not None:
             self._running.look()
 
+    @property
+    def outside_bus(self) -> InMemoryBus:
+        """Where agents in this process and the house meet."""
+        assert self._running is not None
+        return self._running.outside_bus
+
     @contextlib.contextmanager
     def reads(self) -> Iterator[list[str]]:
         """The statements that the house reads with meanwhile."""
@@ -147,6 +154,12 @@ class _Running:
     def inside(self) -> House:
         assert self._gateway is not None
         return self._gateway.house
+
+    @property
+    def outside_bus(self) -> InMemoryBus:
+        assert self._gateway is not None
+        assert self._gateway.conversations.bus is not None
+        return self._gateway.conversations.bus
 
     @contextlib.contextmanager
     def reads(self) -> Iterator[list[str]]:

@@ -71,7 +71,7 @@ def test_a_migration_that_fails_leaves_the_old_schema(url: str, monkeypatch: pyt
 async def test_workers_and_writers_long_gone_are_forgotten(sqlite_url: str, clock: HandClock) -> None:
     for number in range(4):
         store = await open_store(sqlite_url, clock)
-        await store.commit([KeepAlive(f"w{number}", clock.now() + 10)])
+        await store.commit([KeepAlive(f"w{number}", 10.0)])
         assert (await store.history("s", at=lambda: "now"))[3] == "now"
         await store.close()
         clock.seconds += 8 * 86_400

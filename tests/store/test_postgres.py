@@ -7,6 +7,7 @@ import signal
 import socket
 import tempfile
 import threading
+import time
 from collections.abc import AsyncIterator, Generator, Iterator
 from pathlib import Path
 from typing import Any, Literal
@@ -27,8 +28,8 @@ from tests.store.things import HandClock, entity, ids, message, run, say, seqs, 
 
 
 @contextlib.asynccontextmanager
-async def opened(url: str) -> AsyncIterator[Store]:
-    store = await open_store(url, HandClock())
+async def opened(url: str, clock: HandClock | None = None) -> AsyncIterator[Store]:
+    store = await open_store(url, clock or HandClock())
     try:
         yield store
     finally:
@@ -139,17 +140,45 @@ async def has_to_wait(other: "psycopg.AsyncConnection[Any]") -> None:
 
 async def test_of_several_processes_one_claims_a_run(postgres_url: str) -> None:
     async with opened(postgres_url) as one, opened(postgres_url) as two:
-        await one.commit([KeepAlive("one", 200.0), KeepAlive("two", 200.0)])
+        await one.commit([KeepAlive("one", 60.0), KeepAlive("two", 60.0)])
         await one.commit([AddRun(run(f"r{number}")) for number in range(40)])
 
         async def claim_all(store: Store, owner: str) -> list[Any]:
-            claims = [store.commit([ClaimRun(f"r{number}", owner, 100.0)]) for number in range(40)]
+            claims = [store.commit([ClaimRun(f"r{number}", owner)]) for number in range(40)]
             return [lease for [lease] in await asyncio.gather(*claims)]
 
         ones, twos = await asyncio.gather(claim_all(one, "one"), claim_all(two, "two"))
 
         assert [(a is None) != (b is None) for a, b in zip(ones, twos, strict=True)] == [True] * 40
         assert {lease.fence for lease in [*ones, *twos] if lease is not None} == {1}
+
+
+@pytest.mark.parametrize("hours", [-1, 1])
+async def test_a_wrong_clock_neither_steals_nor_loses_runs(postgres_url: str, hours: int) -> None:
+    right, wrong = HandClock(), HandClock()
+    right.seconds = time.time()
+    wrong.seconds = right.seconds + 3600 * hours
+    async with opened(postgres_url, right) as one, opened(postgres_url, wrong) as other:
+        await one.commit([AddRun(run("r1")), AddRun(run("r2"))])
+        await one.commit([KeepAlive("right", 60.0), ClaimRun("r1", "right")])
+        await other.commit([KeepAlive("wrong", 60.0), ClaimRun("r2", "wrong")])
+
+        for store, owner in ((one, "right"), (other, "wrong")):
+            assert await store.unowned_runs() == []
+            assert await store.commit([ClaimRun("r1", owner), ClaimRun("r2", owner)]) == [None, None]
+        assert abs(await one.moment() - await other.moment()) < 60
+
+
+async def test_a_writer_whose_clock_is_years_behind_is_not_forgotten(postgres_url: str) -> None:
+    behind = HandClock()
+    behind.seconds = 0.0
+    async with opened(postgres_url, behind) as store, opened(postgres_url):
+        await settle_in(store)
+        async with opened(postgres_url):
+            assert (await store.history("s", at=lambda: "now"))[3] == "now"
+        engine = PostgresEngine(postgres_url, patience=1.0)
+        assert engine.writing.rows("SELECT count(*) FROM writers WHERE number > 1") == [(1,)]
+        engine.close()
 
 
 async def test_an_idle_connection_that_was_ended_is_not_noticed(postgres_url: str) -> None:

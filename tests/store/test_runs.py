@@ -7,6 +7,7 @@ import pytest
 
 from roomful.domain.changes import AddMessage, Change
 from roomful.domain.errors import Conflict, LeaseLost, NotFound
+from roomful.domain.messages import MemberAnswer
 from roomful.domain.ports import Store
 from roomful.domain.run_changes import (
     AddRun,
@@ -16,6 +17,7 @@ from roomful.domain.run_changes import (
     ExpectStatus,
     Guard,
     KeepAlive,
+    Leave,
     Release,
     SaveCalls,
     SaveRun,
@@ -27,8 +29,8 @@ from roomful.domain.runs import ACTIVE, Lease, RunError, Step, Usage
 from tests.store.things import LATER, call, ids, message, pending, run, settle_in
 
 
-async def claim(store: Store, owner: str, now: float = 100.0, run_id: str = "r") -> Lease | None:
-    [lease] = await store.commit([ClaimRun(run_id, owner, now)])
+async def claim(store: Store, owner: str, run_id: str = "r") -> Lease | None:
+    [lease] = await store.commit([ClaimRun(run_id, owner)])
     return lease
 
 
@@ -55,32 +57,44 @@ async def test_a_run_is_read_as_it_was_written(store: Store) -> None:
 
 
 async def test_a_run_is_claimed_by_one(store: Store) -> None:
-    await store.commit([AddRun(run()), *(KeepAlive(f"w{n}", 200.0) for n in range(20))])
+    await store.commit([AddRun(run()), *(KeepAlive(f"w{n}", 60.0) for n in range(20))])
     leases = await asyncio.gather(*(claim(store, f"w{n}") for n in range(20)))
 
     [lease] = [lease for lease in leases if lease is not None]
     assert lease == Lease(run_id="r", owner=lease.owner, fence=1)
     assert await claim(store, lease.owner) is None
-    assert await store.unowned_runs(100.0) == []
+    assert await store.unowned_runs() == []
 
 
 async def test_a_run_is_free_again_when_its_worker_has_not_been_heard_of(store: Store) -> None:
-    await store.commit([AddRun(run()), KeepAlive("w1", 200.0)])
-    first = await claim(store, "w1", now=100.0)
+    await store.commit([AddRun(run()), KeepAlive("w1", 60.0)])
+    first = await claim(store, "w1")
 
-    assert await store.unowned_runs(200.0) == []
-    assert await claim(store, "w2", now=200.0) is None
-    assert await store.unowned_runs(200.5) == ["r"]
-    assert await claim(store, "w2", now=200.5) == Lease(run_id="r", owner="w2", fence=2)
+    assert await store.unowned_runs() == []
+    assert await claim(store, "w2") is None
+    await store.commit([KeepAlive("w1", -0.5)])
+    assert await store.unowned_runs() == ["r"]
+    assert await claim(store, "w2") == Lease(run_id="r", owner="w2", fence=2)
     assert first is not None
     assert not await may_write(store, first)
+
+
+async def test_the_runs_of_a_worker_that_leaves_are_free_at_once(store: Store) -> None:
+    await store.commit([AddRun(run()), KeepAlive("w1", 60.0), KeepAlive("w2", 60.0)])
+    await claim(store, "w1")
+    await store.commit([Leave("w2")])
+    assert await store.unowned_runs() == []
+    await store.commit([Leave("w1")])
+
+    assert await store.unowned_runs() == ["r"]
+    assert await claim(store, "w2") == Lease(run_id="r", owner="w2", fence=2)
 
 
 async def test_a_run_of_an_unknown_worker_is_free(store: Store) -> None:
     await store.commit([AddRun(run(), Lease(run_id="r", owner="never-heard-of", fence=7))])
 
-    assert await store.unowned_runs(0.0) == ["r"]
-    assert await claim(store, "w", now=0.0) == Lease(run_id="r", owner="w", fence=8)
+    assert await store.unowned_runs() == ["r"]
+    assert await claim(store, "w") == Lease(run_id="r", owner="w", fence=8)
 
 
 @pytest.mark.parametrize("status", ["waiting_tool", "waiting_reply", "completed", "failed", "canceled"])
@@ -88,27 +102,27 @@ async def test_only_a_run_with_work_to_do_is_claimed(store: Store, status: str) 
     await store.commit([AddRun(msgspec.structs.replace(run(), status=status))])
 
     assert await claim(store, "w") is None
-    assert await store.unowned_runs(100.0) == []
+    assert await store.unowned_runs() == []
 
 
 async def test_the_oldest_unowned_run_comes_first(store: Store) -> None:
     await store.commit([AddRun(run("a", created_at=LATER)), AddRun(run("c")), AddRun(run("b", "running"))])
 
-    assert await store.unowned_runs(0.0) == ["b", "c", "a"]
+    assert await store.unowned_runs() == ["b", "c", "a"]
     assert await claim(store, "w", run_id="nothing") is None
 
 
 async def test_a_run_may_be_driven_by_its_maker(store: Store) -> None:
     lease = Lease(run_id="r", owner="w", fence=1)
-    await store.commit([KeepAlive("w", 200.0), AddRun(run(), lease)])
+    await store.commit([KeepAlive("w", 60.0), AddRun(run(), lease)])
 
     assert await may_write(store, lease)
-    assert await store.unowned_runs(100.0) == []
+    assert await store.unowned_runs() == []
 
 
 async def test_whoever_lost_the_lease_writes_nothing(store: Store) -> None:
     await settle_in(store)
-    await store.commit([AddRun(run()), KeepAlive("w1", 200.0), KeepAlive("w2", 200.0)])
+    await store.commit([AddRun(run()), KeepAlive("w1", 60.0), KeepAlive("w2", 60.0)])
     old = await claim(store, "w1")
     assert old is not None
     [new] = await store.commit([TakeOver("r", "w2")])
@@ -134,11 +148,11 @@ async def test_a_lease_must_agree_in_owner_and_fence(store: Store, owner: str, f
 
 async def test_a_released_run_is_nobodys(store: Store) -> None:
     lease = Lease(run_id="r", owner="w", fence=1)
-    await store.commit([KeepAlive("w", 200.0), AddRun(run(), lease)])
+    await store.commit([KeepAlive("w", 60.0), AddRun(run(), lease)])
     await store.commit([Guard(lease), Release("r")])
 
     assert not await may_write(store, lease)
-    assert await store.unowned_runs(100.0) == ["r"]
+    assert await store.unowned_runs() == ["r"]
     assert await claim(store, "w") == Lease(run_id="r", owner="w", fence=2)
     for absent in (Release("q"), TakeOver("q", "w")):
         with pytest.raises(NotFound):
@@ -147,7 +161,7 @@ async def test_a_released_run_is_nobodys(store: Store) -> None:
 
 async def test_saving_a_run_leaves_its_lease_alone(store: Store) -> None:
     lease = Lease(run_id="r", owner="w", fence=5)
-    await store.commit([AddRun(run(), lease), KeepAlive("w", 200.0)])
+    await store.commit([AddRun(run(), lease), KeepAlive("w", 60.0)])
     await store.commit([SaveRun(run(status="running", active_space_id="s"))])
 
     assert await store.run("r") == run(status="running", active_space_id="s")
@@ -159,13 +173,13 @@ async def test_the_last_worker_frees_the_runs_of_all_others(store: Store) -> Non
     leases = [Lease(run_id=f"r{n}", owner=f"w{n}", fence=1) for n in (1, 2, 3)]
     await store.commit(
         [
-            *(KeepAlive(lease.owner, 200.0) for lease in leases),
+            *(KeepAlive(lease.owner, 60.0) for lease in leases),
             *(AddRun(run(lease.run_id), lease) for lease in leases),
         ]
     )
     await store.commit([EndLeases(but="w2")])
 
-    assert await store.unowned_runs(100.0) == ["r1", "r3"]
+    assert await store.unowned_runs() == ["r1", "r3"]
 
 
 async def test_a_change_may_expect_a_status(store: Store) -> None:
@@ -198,6 +212,18 @@ async def test_a_call_is_answered_once(store: Store) -> None:
         await store.commit([ExpectCall("d")])
 
 
+async def test_a_vote_counts_only_beside_those_it_was_added_to(store: Store) -> None:
+    mine, yours = (MemberAnswer(entity_id=who, result=1, at=LATER) for who in ("me", "you"))
+    await store.commit([AddRun(run()), SaveCalls((call("c"),))])
+    await store.commit([ExpectCall("c", votes=()), SaveCalls((call("c", answers=[mine]),))])
+
+    with pytest.raises(Conflict) as caught:
+        await store.commit([ExpectCall("c", votes=()), SaveCalls((call("c", answers=[yours]),))])
+    assert caught.value.outcome == call("c", answers=[mine])
+    await store.commit([ExpectCall("c", votes=(mine,)), SaveCalls((call("c", answers=[mine, yours]),))])
+    assert await store.call("c") == call("c", answers=[mine, yours])
+
+
 async def test_calls_and_steps_come_in_the_order_they_were_made(store: Store) -> None:
     await store.commit([AddRun(run()), AddRun(run("q"))])
     await store.commit([SaveCalls((call("z", 1, 1), call("a", 2, 0), call("y", 1, 0)))])
@@ -216,19 +242,19 @@ async def test_calls_and_steps_come_in_the_order_they_were_made(store: Store) ->
 async def test_a_run_waits_while_any_of_its_calls_does(store: Store) -> None:
     lease = Lease(run_id="r", owner="w", fence=1)
     waiting = run(status="waiting_tool", pending_tool_calls=[pending("a"), pending("b"), pending("gone")])
-    await store.commit([KeepAlive("w", 200.0), AddRun(waiting, lease)])
+    await store.commit([KeepAlive("w", 60.0), AddRun(waiting, lease)])
     await store.commit([SaveCalls((call("a", told="go on"), call("b"), call("other")))])
 
     still = run(status="waiting_tool", pending_tool_calls=[pending("b")])
     assert await store.commit([Unblock("r")]) == [still]
     assert await store.run("r") == still
     assert await may_write(store, lease)
-    assert await store.unowned_runs(100.0) == []
+    assert await store.unowned_runs() == []
 
     settled = SaveCalls((call("b", status="complete", result=1),))
     assert await store.commit([settled, Unblock("r")]) == [None, run(status="queued")]
     assert await store.run("r") == run(status="queued")
-    assert await store.unowned_runs(100.0) == ["r"]
+    assert await store.unowned_runs() == ["r"]
     assert not await may_write(store, lease)
 
     assert await store.commit([Unblock("r")]) == [None]

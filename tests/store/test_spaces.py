@@ -8,7 +8,9 @@ from roomful.domain.changes import (
     AddMessage,
     AddSpace,
     EraseEntity,
+    ExpectOtherOwner,
     MarkRead,
+    PutAgent,
     PutMember,
     RemoveMember,
     RemoveSpace,
@@ -19,7 +21,7 @@ from roomful.domain.ports import Store
 from roomful.domain.run_changes import AddRun
 from roomful.domain.spaces import Member, MySpace
 from tests.requirements import requirement
-from tests.store.things import LATER, HandClock, entity, message, run, say, seqs, settle_in, space
+from tests.store.things import LATER, HandClock, agent, entity, message, run, say, seqs, settle_in, space
 
 
 async def test_a_space_is_added_saved_and_listed_by_age(store: Store) -> None:
@@ -34,6 +36,16 @@ async def test_a_space_is_added_saved_and_listed_by_age(store: Store) -> None:
     assert await store.space("nowhere") is None
     with pytest.raises(NotFound):
         await store.commit([SaveSpace(space("nowhere"))])
+
+
+async def test_agents_without_configuration_are_found_with_their_spaces(store: Store) -> None:
+    people = [entity("ann"), entity("own", kind="agent"), entity("out", kind="agent")]
+    await store.commit([*map(AddEntity, people), PutAgent(agent("own"))])
+    for id in ("s", "t"):
+        await store.commit([AddSpace(space(id)), *(PutMember(id, who.id, "member") for who in people)])
+    assert await store.outside_agents() == [("s", "out"), ("t", "out")]
+    await store.commit([RemoveMember("s", "out"), PutMember("t", "out", "reader")])
+    assert await store.outside_agents() == [("t", "out")]
 
 
 @requirement("B-09")
@@ -95,6 +107,17 @@ async def test_a_member_leaves_once(store: Store) -> None:
     assert [member.entity_id for member in await store.members("s")] == ["bo"]
     with pytest.raises(NotFound):
         await store.commit([RemoveMember("s", "ann")])
+
+
+async def test_the_only_owner_is_told_from_one_of_several(store: Store) -> None:
+    await settle_in(store)
+    await store.commit([PutMember("s", "bo", "member"), ExpectOtherOwner("s", "bo")])
+    with pytest.raises(Conflict, match="ann is the only owner"):
+        await store.commit([ExpectOtherOwner("s", "ann"), RemoveMember("s", "ann")])
+    await store.commit([PutMember("s", "bo", "owner")])
+    await store.commit([ExpectOtherOwner("s", "ann"), RemoveMember("s", "ann")])
+
+    assert [member.entity_id for member in await store.members("s")] == ["bo"]
 
 
 async def test_what_others_wrote_is_unread_until_it_is_marked(store: Store) -> None:

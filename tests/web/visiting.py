@@ -24,6 +24,7 @@ from roomful.domain.runs import Lease, Run
 from roomful.domain.spaces import Role, Space
 from roomful.runs.answers import Answers
 from roomful.runs.intake import Intake
+from roomful.runs.outside.envelopes import Envelopes
 from roomful.runs.replies import Replies
 from roomful.runs.starting import Starting
 from roomful.runs.waking import Waking
@@ -62,6 +63,9 @@ class IdleWorker:
 
     def voice(self, run_id: str) -> None:
         return None
+
+    def drain(self) -> None:
+        """There is nothing to hand over."""
 
     async def cancel(self, run_id: str) -> Run:
         run = await self._store.run(run_id)
@@ -147,6 +151,11 @@ class Stream:
     def events(self) -> list[Event]:
         frames = (frame for frame in self.text.split("\n\n")[:-1] if not frame.startswith(":"))
         return [_event(frame) for frame in frames]
+
+    def heard(self) -> list[Event]:
+        """The events, without the frame that only says where a stream begins."""
+        frames = self.text.split("\n\n")[:-1]
+        return [_event(frame) for frame in frames if "\ndata: " in frame]
 
     def names(self) -> list[str]:
         return [event.name for event in self.events]
@@ -273,6 +282,16 @@ async def open_visit(**changes: Any) -> Visit:
     worker = cast(Worker, IdleWorker(store))
     answers = FirstAnswers()
     starting = Starting(worker=worker, announcer=announcer, clock=clock, ids=ids)
+    intake = Intake(
+        store=store,
+        access=access,
+        announcer=announcer,
+        starting=starting,
+        waking=Waking(store=store, starting=starting, clock=clock),
+        replies=Replies(store=store, worker=worker, announcer=announcer),
+        clock=clock,
+        ids=ids,
+    )
     fields: dict[str, Any] = {
         "store": store,
         "bus": bus,
@@ -283,16 +302,8 @@ async def open_visit(**changes: Any) -> Visit:
         "announcer": announcer,
         "history": History(store, announcer),
         "blobs": Blobs(store, clock, ids),
-        "intake": Intake(
-            store=store,
-            access=access,
-            announcer=announcer,
-            starting=starting,
-            waking=Waking(store=store, starting=starting, clock=clock),
-            replies=Replies(store=store, worker=worker, announcer=announcer),
-            clock=clock,
-            ids=ids,
-        ),
+        "intake": intake,
+        "envelopes": Envelopes(store=store, access=access, intake=intake),
         "worker": worker,
         "answers": cast(Answers, answers),
         "limits": Limits(0, 0),

@@ -4,13 +4,34 @@ import secrets
 import time
 from datetime import UTC, datetime
 
+from roomful.domain.ports import Store
+
 
 class SystemClock:
     def now(self) -> float:
         return time.time()
 
     def iso(self) -> str:
-        return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        return _iso(self.now())
+
+
+class SharedClock:
+    """The time of a database that several machines share, whatever their own clocks say: deadlines and plans
+    come at the same moment for all of them. In between it goes by a clock that nobody can set."""
+
+    def __init__(self) -> None:
+        self._ahead = time.time() - time.monotonic()
+
+    def now(self) -> float:
+        return self._ahead + time.monotonic()
+
+    def iso(self) -> str:
+        return _iso(self.now())
+
+    async def agree(self, store: Store) -> None:
+        asked = time.monotonic()
+        moment = await store.moment()
+        self._ahead = moment - (asked + time.monotonic()) / 2
 
 
 class RandomIds:
@@ -19,3 +40,7 @@ class RandomIds:
 
     def secret(self) -> str:
         return secrets.token_urlsafe(32)
+
+
+def _iso(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from roomful.app.sealing import SecretBox
-from roomful.domain.agents import Agent
+from roomful.domain.agents import Agent, AgentSpec
 from roomful.domain.changes import AddEntity, Change, PutAgent
 from roomful.domain.entities import ADMIN, Entity
-from roomful.domain.errors import Invalid
+from roomful.domain.errors import Conflict, Invalid
 from roomful.domain.ports import Clock, Store
 from roomful.executors.python import PythonTool, tools_in
 from roomful.settings import Settings
@@ -102,18 +102,27 @@ async def load_agents(store: Store, clock: Clock, configs: Configs, folder: Path
         config = read_config(path)
         spec = configure(config, source=str(path), trusted=True)
         sealed = configs.check(config, str(path), trusted=True)
-        known = await store.agent(spec.id)
-        if known is not None and known.config == sealed:
-            continue
-        now = clock.iso()
-        changes: list[Change] = []
-        if await store.entity(spec.id) is None:
-            entity = Entity(id=spec.id, name=spec.name, kind="agent", created_at=now)
-            changes.append(AddEntity(entity))
-        created = known.created_at if known else now
-        agent = Agent(
-            id=spec.id, name=spec.name, owner_id=ADMIN, config=sealed, created_at=created, updated_at=now
-        )
-        await store.commit([*changes, PutAgent(agent)])
-        loaded.append(spec.id)
+        try:
+            is_new = await _load_agent(store, clock, spec, sealed)
+        except Conflict:
+            is_new = await _load_agent(store, clock, spec, sealed)
+        if is_new:
+            loaded.append(spec.id)
     return loaded
+
+
+async def _load_agent(store: Store, clock: Clock, spec: AgentSpec, config: dict[str, Any]) -> bool:
+    """Whether it had to be stored. Conflict when another gateway did that in between."""
+    known = await store.agent(spec.id)
+    if known is not None and known.config == config:
+        return False
+    now = clock.iso()
+    changes: list[Change] = []
+    if await store.entity(spec.id) is None:
+        changes.append(AddEntity(Entity(id=spec.id, name=spec.name, kind="agent", created_at=now)))
+    created = known.created_at if known else now
+    agent = Agent(
+        id=spec.id, name=spec.name, owner_id=ADMIN, config=config, created_at=created, updated_at=now
+    )
+    await store.commit([*changes, PutAgent(agent)])
+    return True

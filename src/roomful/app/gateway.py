@@ -4,11 +4,13 @@ import hashlib
 import logging
 import secrets
 from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
 from pathlib import Path
 
 from roomful.app.callbacks import Callbacks
-from roomful.app.clock import RandomIds, SystemClock
+from roomful.app.clock import RandomIds, SharedClock, SystemClock
 from roomful.app.configs import Configs, load_agents, load_functions
+from roomful.app.conversations import Conversations
 from roomful.app.others import check_bus, find_others
 from roomful.app.sealing import SecretBox
 from roomful.app.toolkit import Toolkit
@@ -74,7 +76,6 @@ class Gateway:
         worker = Worker(
             ids.new("wrk"),
             store=store,
-            clock=clock,
             make_voice=make_voice,
             lease_seconds=settings.lease_seconds,
             is_alone=settings.database.startswith("sqlite:"),
@@ -106,6 +107,9 @@ class Gateway:
             clock=clock,
             ids=ids,
         )
+        self.conversations = Conversations(
+            settings.bus, secret, store=store, access=access, announcer=announcer, intake=workshop.intake
+        )
         self.house = House(
             store=store,
             bus=bus,
@@ -117,6 +121,7 @@ class Gateway:
             history=history,
             blobs=blobs,
             intake=workshop.intake,
+            envelopes=self.conversations.envelopes,
             worker=worker,
             answers=workshop.answers,
             limits=Limits(settings.limit_posts, settings.limit_streams),
@@ -135,7 +140,7 @@ class Gateway:
         cls, settings: Settings, *, clock: Clock | None = None, ids: Ids | None = None
     ) -> "Gateway":
         check_bus(settings.bus)
-        clock = clock or SystemClock()
+        clock = clock or (SystemClock() if settings.database.startswith("sqlite:") else SharedClock())
         store = await open_store(settings.database, clock)
         new_key, digest = await _admin_digest(store, settings)
         await store.set_meta(SECRET, secrets.token_hex(32))
@@ -143,6 +148,9 @@ class Gateway:
         functions = load_functions(Path(settings.agents)) if settings.agents else {}
         gateway = cls(settings, store, digest, secret, clock, ids or RandomIds(), functions)
         gateway.new_admin_key = new_key
+        if isinstance(clock, SharedClock):
+            await clock.agree(store)
+            gateway.house.worker.each_tick(partial(clock.agree, store))
         if settings.agents is not None:
             await load_agents(store, clock, gateway._configs, Path(settings.agents))
         if settings.demo:
@@ -159,9 +167,11 @@ class Gateway:
         await self._models.warm()
         await self._others.start()
         await self.house.worker.start()
+        self.conversations.start()
 
     async def close(self) -> None:
         await self.house.worker.stop()
+        await self.conversations.close()
         await self._others.close()
         await self._models.close()
         await self._toolkit.close()
@@ -188,7 +198,8 @@ def _script_dirs(settings: Settings) -> list[Path]:
 
 
 async def _admin_digest(store: Store, settings: Settings) -> tuple[str | None, bytes]:
-    """The operator's own key, or one made at the first start, of which only the digest is kept."""
+    """The operator's own key, or one made at the first start, of which only the digest is kept. Of several
+    gateways that start at once, one made the key, and only that one has it to show."""
     if settings.admin_key:
         digest = hashlib.sha256(settings.admin_key.encode()).hexdigest()
         await store.set_meta(ADMIN_DIGEST, digest)
@@ -199,4 +210,5 @@ async def _admin_digest(store: Store, settings: Settings) -> tuple[str | None, b
     key = secrets.token_urlsafe(32)
     digest = hashlib.sha256(key.encode()).hexdigest()
     await store.set_meta(ADMIN_DIGEST, digest)
-    return key, bytes.fromhex(digest)
+    kept = await store.get_meta(ADMIN_DIGEST) or digest
+    return key if kept == digest else None, bytes.fromhex(kept)

@@ -3,7 +3,7 @@
 import hashlib
 from collections.abc import Callable, Sequence
 
-from roomful.bus import MemoryBus
+from roomful.bus import MemoryBus, RedisTopics
 from roomful.domain.errors import Invalid
 from roomful.domain.events import Announcement, CallCompleted, CallFailed, CallReady, MessageChanged
 from roomful.domain.news import News
@@ -63,6 +63,13 @@ def check_bus(url: str) -> None:
         raise Invalid(
             f"--bus {url.partition('://')[0]!r}: a bus is memory: or begins with redis:// or rediss://"
         )
+    if url != "memory:":
+        RedisTopics(url)
+
+
+def deployment(secret: str) -> str:
+    """What deployments on one server are kept apart by."""
+    return "roomful:" + hashlib.sha256(secret.encode()).hexdigest()[:16]
 
 
 def find_others(
@@ -97,4 +104,4 @@ def _link(url: str, secret: str) -> Link:
         return NoLink()
     from roomful.bus.redis_link import RedisLink
 
-    return RedisLink(url, "roomful:" + hashlib.sha256(secret.encode()).hexdigest()[:16])
+    return RedisLink(url, deployment(secret))

@@ -3,6 +3,7 @@
 import threading
 import time
 from bisect import bisect_left
+from collections.abc import Callable
 
 from roomful.bus.topics import (
     KEPT,
@@ -30,6 +31,8 @@ class InMemoryBus:
         self._topics: dict[str, list[tuple[Cursor, bytes]]] = {}
         self._newest: Cursor = _FIRST
         self._changed = threading.Condition()
+        self.on_publish: Callable[[], None] | None = None
+        """Called after each message, in the thread of whoever published it."""
 
     def publish(self, topic: str, message: BusMessage) -> str:
         payload = encode_message(topic, message)
@@ -40,7 +43,15 @@ class InMemoryBus:
             if len(self._topics) > MOST_TOPICS:
                 del self._topics[next(iter(self._topics))]
             self._changed.notify_all()
-            return format_id(self._newest)
+            id = format_id(self._newest)
+        if (tell := self.on_publish) is not None:
+            tell()
+        return id
+
+    def forget(self, topic: str) -> None:
+        """Empties a topic: no cursor there is known any more."""
+        with self._changed:
+            self._topics.pop(topic, None)
 
     def read(self, topic: str, last_id: str | None = None, limit: int = 100) -> list[BusMessage]:
         return self.read_blocking(topic, last_id, limit, block_ms=0)

@@ -21,6 +21,7 @@ from roomful.bus.topics import (
     parse_id,
 )
 from roomful.domain.errors import Unavailable
+from roomful.domain.shape import Json
 
 LOCAL = "redis://localhost:6379/0"
 CONNECT_SECONDS = 2.0
@@ -114,13 +115,16 @@ class RedisBus:
 
 
 def _message(topic: str, entry: Entry) -> BusMessage:
-    """What another program wrote in another form is handed on as the texts it has: no reader gets stuck."""
     id, fields = entry
+    return BusMessage(topic, read_fields(fields), id.decode())
+
+
+def read_fields(fields: dict[bytes, bytes]) -> dict[str, Json]:
+    """What another program wrote in another form is handed on as the texts it has: no reader gets stuck."""
     try:
-        payload = decode_payload(fields[FIELD])
+        return decode_payload(fields[FIELD])
     except (KeyError, msgspec.DecodeError, UnicodeError, RecursionError):
-        payload = {_text(name): _text(value) for name, value in fields.items()}
-    return BusMessage(topic, payload, id.decode())
+        return {_text(name): _text(value) for name, value in fields.items()}
 
 
 def _text(value: bytes) -> str:

@@ -58,16 +58,6 @@ class Bus(Protocol):
         ...
 
 
-def chat_topic(name: str) -> str:
-    """Where a conversation, or an agent, is written to."""
-    return f"chat:{name}"
-
-
-def stream_topic(conversation_id: str) -> str:
-    """Where what happens in a conversation can be followed."""
-    return f"stream:{conversation_id}"
-
-
 def encode_message(topic: str, message: BusMessage) -> bytes:
     """The payload, if it may be published."""
     if not topic:

@@ -22,6 +22,7 @@ from roomful.domain.run_changes import (
     Guard,
     Hand,
     KeepAlive,
+    Leave,
     Release,
     SaveCalls,
     SaveRun,
@@ -90,6 +91,13 @@ class PutMember(Frozen):
     space_id: str
     entity_id: str
     role: Role
+
+
+class ExpectOtherOwner(Frozen):
+    """Conflict when this entity is the only owner of the space, also if the others go at the same moment."""
+
+    space_id: str
+    entity_id: str
 
 
 class RemoveMember(Frozen):
@@ -240,6 +248,7 @@ Change: TypeAlias = (
     | SaveSpace
     | RemoveSpace
     | PutMember
+    | ExpectOtherOwner
     | RemoveMember
     | MarkRead
     | AddMessage
@@ -254,6 +263,7 @@ Change: TypeAlias = (
     | SaveCalls
     | SaveStep
     | KeepAlive
+    | Leave
     | EndLeases
     | Recall
     | ExpectStatus

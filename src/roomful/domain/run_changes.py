@@ -33,7 +33,6 @@ class ClaimRun(Frozen):
 
     run_id: str
     owner: str
-    now: float
 
 
 class Guard(Frozen):
@@ -82,10 +81,16 @@ class ExpectNoneHanded(Frozen):
 
 
 class KeepAlive(Frozen):
-    """This worker lives until then."""
+    """This worker lives for so long from now, by the clock of the store."""
 
     worker: str
-    until: float
+    seconds: float
+
+
+class Leave(Frozen):
+    """This worker is gone: its runs are free at once."""
+
+    worker: str
 
 
 class EndLeases(Frozen):
@@ -110,8 +115,8 @@ class Unblock(Frozen):
 
 
 class ExpectCall(Frozen):
-    """Conflict, with the call as outcome, unless the call still waits; and, where `answers` are given, has
-    just these."""
+    """Conflict, with the call as outcome, unless the call still waits, and nobody has answered the poll since
+    it had these `votes`."""
 
     call_id: str
-    answers: tuple[MemberAnswer, ...] | None = None
+    votes: tuple[MemberAnswer, ...] | None = None

@@ -1,6 +1,5 @@
 """A person answers a card: once, by somebody who may, with something that fits; then the run goes on."""
 
-import asyncio
 import contextlib
 from collections.abc import Sequence
 
@@ -21,12 +20,12 @@ from roomful.runs.replies import nobody_can, without_reply
 from roomful.runs.settling import Settling, settled_already
 from roomful.tools import check_result
 
-ATTEMPTS = 20
 _NOT_ASKED = {
     "callback": "this call waits for the service that was asked; nobody can answer in its place",
     "reply": "this call waits for a message: post it in the space",
     "child_run": "this call waits for another agent's run; nobody can answer in its place",
 }
+MOST_OVERTAKEN = 1000
 _ADMIN = "the admin key does not answer cards: name a member in X-Roomful-As"
 
 
@@ -47,7 +46,6 @@ class Answers:
         self._settling = settling
         self._clock = clock
         self._ids = ids
-        self._voting = asyncio.Lock()
 
     async def answer(
         self, principal: Principal, run_id: str, call_id: str, result: Json, *, close: bool = False
@@ -59,8 +57,7 @@ class Answers:
         if (why := _NOT_ASKED.get(call.waits_for or "")) is not None:
             raise Forbidden(why)
         if spec is not None and _is_poll(spec) and call.waits_for != "approval":
-            async with self._voting:
-                await self._take_part(principal, run, call, spec, result, close=close)
+            await self._vote(principal, run, call, spec, result, close=close)
             return
         if close:
             raise Invalid("close: only a poll can be closed; give this card a result")
@@ -72,20 +69,20 @@ class Answers:
         call.answered_by, call.answered_at = principal.entity_id, self._clock.iso()
         await self._settling.settle(run, call, more)
 
-    async def _take_part(
+    async def _vote(
         self, principal: Principal, run: Run, call: Call, spec: ToolSpec, result: Json, *, close: bool
     ) -> None:
-        """Others may do so at another gateway in the same moment: then theirs is read first."""
-        for _ in range(ATTEMPTS):
+        """Whoever was overtaken by another vote adds to what that one left."""
+        for _ in range(MOST_OVERTAKEN):
             try:
-                await self._vote(principal, run, await self._again(call), spec, result, close=close)
-                return
+                return await self._vote_once(principal, run, call, spec, result, close=close)
             except Conflict as conflict:
                 if not isinstance(conflict.outcome, Call):
                     raise
-        raise Unavailable("others answer all the time; try again")
+                call = conflict.outcome
+        raise Unavailable("many are answering at once: try again")
 
-    async def _vote(
+    async def _vote_once(
         self, principal: Principal, run: Run, call: Call, spec: ToolSpec, result: Json, *, close: bool
     ) -> None:
         await self._check_answerer(principal, call, spec.approvers if close else Approvers(), run.agent_id)
@@ -101,10 +98,7 @@ class Answers:
             mine = MemberAnswer(entity_id=principal.entity_id, result=result, at=self._clock.iso())
             others = [one for one in cast_so_far if one.entity_id != principal.entity_id]
             call.answers = [*others, mine]
-        await self._settling.settle(run, call, seen=cast_so_far)
-
-    async def _again(self, call: Call) -> Call:
-        return await self._store.call(call.id) or call
+        await self._settling.settle(run, call, votes=cast_so_far)
 
     async def call_back(self, call_id: str, result: Json) -> None:
         """A machine that was asked earlier gives its result now, once."""
@@ -159,7 +153,7 @@ class Answers:
                 else:
                     call.status, call.error, call.told = "error", "nobody answered in time", UNSET
                 with contextlib.suppress(Conflict):
-                    await self._settling.settle(run, call)
+                    await self._settling.settle(run, call, votes=call.answers or ())
 
     def _apply(
         self, principal: Principal, run: Run, call: Call, spec: ToolSpec | None, result: Json

@@ -53,10 +53,12 @@ class Settling:
         call: Call,
         more: Sequence[Change] = (),
         child: Child | Unset = UNSET,
-        seen: Sequence[MemberAnswer] | None = None,
+        *,
+        votes: Sequence[MemberAnswer] | None = None,
     ) -> None:
-        """Stores the call as it is now, if it still waited until now. Raises Conflict if it did not, or if
-        it had other answers than those `seen`. `child` is what happened inside, if it was a delegation."""
+        """Stores the call as it is now, if it still waited until now. Raises Conflict if it did not. `child`
+        is what happened inside, if it was a delegation. `votes` are those that a poll had before: if it has
+        others now, it is a Conflict with the call as it is."""
         if call.status in SETTLED and call.answered_at is UNSET:
             call.answered_at = self._clock.iso()
         kept = self._results.shrink(run.agent_id, call)
@@ -67,8 +69,8 @@ class Settling:
         is_told = trail is not None and call.status in SETTLED and not run.ended
         inside = trail.call(call, child) if trail is not None and is_told else []
         woken = await self._follow_up(run, call) if _came_late(call) else None
-        expected = ExpectCall(call.id, None if seen is None else tuple(seen))
-        changes: list[Change] = [expected, SaveCalls((call,)), *kept, *more]
+        expect = ExpectCall(call.id, None if votes is None else tuple(votes))
+        changes: list[Change] = [expect, SaveCalls((call,)), *kept, *more]
         changes += [_saved(place, messages) for place in call.places]
         if woken is not None:
             changes.append(woken.change)

@@ -12,13 +12,14 @@ import msgspec
 from roomful.domain.changes import Change
 from roomful.domain.errors import Conflict, LeaseLost, NotFound, RoomfulError
 from roomful.domain.news import Look, News, Taken
-from roomful.domain.ports import Clock, Store
+from roomful.domain.ports import Store
 from roomful.domain.run_changes import (
     ClaimRun,
     EndLeases,
     ExpectStatus,
     Guard,
     KeepAlive,
+    Leave,
     Release,
     SaveCalls,
     SaveRun,
@@ -31,6 +32,7 @@ from roomful.spaces.voice import Voice
 
 log = logging.getLogger("roomful.runs")
 T = TypeVar("T")
+STOP_SECONDS = 5.0
 RIVAL_SECONDS = 0.05
 """How long one who is not the only one to cancel a run lets the other one do it."""
 
@@ -41,9 +43,8 @@ class Worker:
         worker_id: str,
         *,
         store: Store,
-        clock: Clock,
         make_voice: Callable[[Run, Lease], Voice],
-        lease_seconds: float = 10.0,
+        lease_seconds: float = 8.0,
         is_alone: bool = False,
         most: int = 2000,
     ) -> None:
@@ -51,7 +52,6 @@ class Worker:
         self._drive_to: Callable[[Voice], Awaitable[None]] | None = None
         self._after: list[Callable[[Run], Awaitable[None]]] = []
         self._store = store
-        self._clock = clock
         self._make_voice = make_voice
         self._lease_seconds = lease_seconds
         self._is_alone = is_alone
@@ -93,18 +93,27 @@ class Worker:
         await self._take_up()
         self._keeper = asyncio.create_task(self._watch())
 
-    async def stop(self) -> None:
-        """Hands every run over: whoever comes next goes on from its rows."""
+    def drain(self) -> None:
+        """Takes no more runs, and hands over those it has: whoever comes next goes on from their rows."""
         self._is_draining = True
-        if self._keeper is not None:
-            self._keeper.cancel()
-        tasks = list(self._tasks.values())
-        for task in tasks:
+        for task in self._under_way():
             task.cancel()
-        await asyncio.gather(
-            *tasks, *self._errands, *([self._keeper] if self._keeper else []), return_exceptions=True
-        )
+
+    async def stop(self) -> None:
+        """Waits until everything is handed over, and leaves. What does not end in time loses its run all the
+        same, and its fence keeps it from writing."""
+        if not self._is_draining:
+            self.drain()
+        if ending := [*self._under_way(), *self._errands]:
+            await asyncio.wait(ending, timeout=STOP_SECONDS)
+        try:
+            await self._store.commit([Leave(self.id)])
+        except RoomfulError as error:
+            log.warning("the worker could not say that it leaves: %s", error.detail)
         self.tell_others(Look())
+
+    def _under_way(self) -> list[asyncio.Task[None]]:
+        return [*self._tasks.values(), *([self._keeper] if self._keeper else [])]
 
     def trust(self) -> Callable[[], bool]:
         """Tells of a lease that is taken now whether nobody else can have taken it since: not any more once
@@ -121,6 +130,7 @@ class Worker:
     def launch(self, run: Run, lease: Lease, *, in_its_turn: bool = False) -> None:
         """`in_its_turn` when it had to wait for others until now."""
         if self._is_draining:
+            self._in_background(self._hand_over(lease))
             return
         task = asyncio.create_task(self._drive(run, lease, in_its_turn))
         self._tasks[run.id] = task
@@ -156,7 +166,7 @@ class Worker:
             self.tell_others(Look())
         if self._is_draining or run_id in self._tasks:
             return False
-        claim = ClaimRun(run_id=run_id, owner=self.id, now=self._clock.now())
+        claim = ClaimRun(run_id=run_id, owner=self.id)
         before = await self._store.run(run_id)
         [lease] = await self._store.commit([claim])
         run = await self._store.run(run_id)
@@ -238,7 +248,7 @@ class Worker:
                 with contextlib.suppress(LeaseLost):
                     await self._end_canceled(voice, self._stopping[run.id])
             else:
-                await self._hand_over(voice)
+                await self._hand_over(lease)
                 raise
         if not run.ended and run.status not in WAITING:
             self._left[run.id] = lease
@@ -272,12 +282,13 @@ class Worker:
         run.is_canceling = UNSET
         await voice.finish("canceled", changes, inside)
 
-    async def _hand_over(self, voice: Voice) -> None:
+    async def _hand_over(self, lease: Lease) -> None:
         try:
-            changes: list[Change] = [Guard(voice.lease), Release(voice.run.id)]
+            changes: list[Change] = [Guard(lease), Release(lease.run_id)]
             await asyncio.shield(asyncio.ensure_future(self._store.commit(changes)))
+            self.tell_others(Look())
         except RoomfulError as error:
-            log.warning("run %s was not handed over: %s", voice.run.id, error.detail)
+            log.warning("run %s was not handed over: %s", lease.run_id, error.detail)
 
     def _done(self, run: Run, lease: Lease, task: "asyncio.Task[None]") -> None:
         if self._tasks.get(run.id) is task:
@@ -310,12 +321,12 @@ class Worker:
                 log.warning("the worker could not reach the store: %s", error.detail)
 
     async def _keep_alive(self) -> None:
-        until, began = self._clock.now() + self._lease_seconds, time.monotonic()
-        await self._store.commit([KeepAlive(worker=self.id, until=until)])
+        began = time.monotonic()
+        await self._store.commit([KeepAlive(worker=self.id, seconds=self._lease_seconds)])
         if time.monotonic() >= self._sure_until:
             self._lives += 1
         self._sure_until = began + self._lease_seconds
 
     async def _take_up(self) -> None:
-        for run_id in await self._store.unowned_runs(self._clock.now()):
+        for run_id in await self._store.unowned_runs():
             await self.claim(run_id)

@@ -111,11 +111,13 @@ class Announcer:
             known = msgspec.structs.replace(message, parts=list(parts))
             view.apply(MessageChanged(space_id=space_id, message=known))
 
-    def growing(self, space_id: str) -> tuple[Position, dict[str, Message]]:
-        """The stream's position and, as of it, the messages that still grow."""
+    def growing(self, space_id: str) -> dict[str, Message]:
+        """The messages that still grow, as of now."""
         view = self._views.get(space_id)
-        messages = {message.id: message for message in view.messages()} if view else {}
-        return self._bus.position(space_channel(space_id)), messages
+        return {message.id: message for message in view.messages()} if view else {}
+
+    def position(self, space_id: str) -> Position:
+        return self._bus.position(space_channel(space_id))
 
     async def follows(self, space_id: str) -> None:
         """Returns when whatever is announced in this space from now on, anywhere, is heard here."""

@@ -1,6 +1,7 @@
 """What a space holds, as of a position in its stream: the fold of every event up to it, no more, no less."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import TypeVar
 
 import msgspec
 
@@ -16,6 +17,7 @@ from roomful.spaces.announcer import Announcer
 from roomful.spaces.run_news import run_through
 from roomful.spaces.trails import trees, with_trails
 
+T = TypeVar("T")
 PAGE = 50
 _decode = msgspec.json.Decoder(Message).decode
 
@@ -33,6 +35,14 @@ class Snapshot(Noun):
     has_more: bool = False
 
 
+class _Asked(msgspec.Struct, frozen=True):
+    space_id: str
+    before: int | None
+    after: int | None
+    limit: int
+    query: str | None
+
+
 class History:
     def __init__(self, store: Store, announcer: Announcer) -> None:
         self._store = store
@@ -48,20 +58,40 @@ class History:
         limit: int = PAGE,
         query: str | None = None,
     ) -> Page:
-        """A page as this viewer may see it."""
+        """A page as this viewer may see it, for those who go on by following the space."""
         await self._announcer.follows(space_id)
+        asked = _Asked(space_id, before, after, limit, query)
+        messages, more, position = await self._read(asked, viewer, lambda: self._announcer.position(space_id))
+        return Page(messages=messages, position=str(position), has_more=more)
+
+    async def look(
+        self, space_id: str, viewer: str | None, *, limit: int, before: int | None = None, query: str = ""
+    ) -> list[msgspec.Raw]:
+        """The last messages, or the last with these words, for those who only look."""
+        asked = _Asked(space_id, before, None, limit, query or None)
+        messages, _, _ = await self._read(asked, viewer, lambda: None)
+        return messages
+
+    async def _read(
+        self, asked: "_Asked", viewer: str | None, where: Callable[[], T]
+    ) -> tuple[list[msgspec.Raw], bool, T]:
+        """With where the stream was at that moment."""
+
+        def as_of_now() -> tuple[T, dict[str, bytes]]:
+            growing = self._announcer.growing(asked.space_id)
+            return where(), {id: encode_json(message) for id, message in growing.items()}
+
         rows, below, more, (position, growing) = await self._store.history(
-            space_id,
-            before=before,
-            after=after,
-            limit=limit,
-            query=query,
-            at=lambda: self._as_of_now(space_id),
+            asked.space_id,
+            before=asked.before,
+            after=asked.after,
+            limit=asked.limit,
+            query=asked.query,
+            at=as_of_now,
         )
         trails = trees(below)
         seen = [_seen(_as_it_grew(row, growing), viewer, trails) for row in rows]
-        messages = [message for message in seen if message is not None]
-        return Page(messages=messages, position=str(position), has_more=more)
+        return [message for message in seen if message is not None], more, position
 
     async def snapshot(self, space_id: str, viewer: str | None) -> tuple[Snapshot, Position]:
         """All that a joiner needs, and the position from which to follow."""
@@ -82,8 +112,7 @@ class History:
         """The last messages, or those before the `skipped` last ones, decoded, for those who think about
         them."""
         before = await self._seq_from_end(space_id, skipped) if skipped else None
-        page = await self.page(space_id, viewer, before=before, limit=limit)
-        return [_decode(raw) for raw in page.messages]
+        return [_decode(raw) for raw in await self.look(space_id, viewer, before=before, limit=limit)]
 
     async def _seq_from_end(self, space_id: str, count: int) -> int:
         """The `seq` behind which there are less than `count` messages: a space leaves none out."""
@@ -97,18 +126,14 @@ class History:
 
     async def message(self, space_id: str, viewer: str | None, message_id: str) -> Message | None:
         """One message as it stands, with what its sub-agents have done."""
+        await self._announcer.follows(space_id)
         stored = await self._store.message(space_id, message_id)
         if stored is None:
             return None
-        _, growing = self._announcer.growing(space_id)
-        message = growing.get(message_id, stored)
+        message = with_answers(self._announcer.growing(space_id).get(message_id, stored), stored)
         calls = [part.tool_call_id for part in delegations(message)]
         found = trees(await self._store.descent(calls)) if calls else {}
         return as_seen_by(with_trails(message, found), viewer)
-
-    def _as_of_now(self, space_id: str) -> tuple[Position, dict[str, bytes]]:
-        position, growing = self._announcer.growing(space_id)
-        return position, {id: encode_json(message) for id, message in growing.items()}
 
 
 def _as_it_grew(row: StoredMessage, growing: Mapping[str, bytes]) -> StoredMessage | bytes:

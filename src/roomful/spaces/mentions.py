@@ -37,6 +37,13 @@ def _labels(members: Sequence[Member]) -> dict[str, str]:
     }
 
 
+def member_called(label: str, members: Sequence[Member]) -> str | None:
+    """The member with this id, or the only one with this name."""
+    wanted = label.casefold()
+    found = {known.casefold(): entity_id for known, entity_id in _labels(members).items()}
+    return found.get(wanted)
+
+
 def named_in(mentions: Json) -> list[str]:
     """The ids in an argument that holds one or a list of them."""
     if isinstance(mentions, str):

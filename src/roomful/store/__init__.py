@@ -1,7 +1,9 @@
 """The record of everything, in SQLite or Postgres. Which one is said by a URL."""
 
 import asyncio
+import time
 import uuid
+from collections.abc import Callable
 
 from roomful.domain.ports import Clock, Store
 from roomful.store.database import CannotOpen, Engine
@@ -15,12 +17,14 @@ async def open_store(url: str, clock: Clock, *, patience: float = 2.0, exclusive
     """`sqlite:///roomful.db`, `sqlite:////folder/roomful.db`, `sqlite://:memory:` (gone when closed), or
     `postgresql://…`, where `?schema=` keeps deployments apart. Brings the schema up to date.
 
+    `clock` is for the times that are stored; how long ago something was is measured by it only on SQLite, and
+    by the server's clock on Postgres.
     `patience`: how many seconds a write waits for a lock before it is refused.
     `exclusive=False`: for a small write beside a running server, which may hold the SQLite file: then the
     schema is left as it is, and has to be this version's.
     Errors: CannotOpen, when trying again will not help; Unavailable.
     """
-    engine = await asyncio.to_thread(_open, url, patience, exclusive)
+    engine = await asyncio.to_thread(_open, url, clock, patience, exclusive)
     record = Record(engine, clock, name=uuid.uuid4().hex)
     await record.tidy()
     return record
@@ -35,8 +39,8 @@ def migrate(url: str) -> list[int]:
         engine.close()
 
 
-def _open(url: str, patience: float, exclusive: bool) -> Engine:
-    engine = _engine(url, patience, exclusive)
+def _open(url: str, clock: Clock, patience: float, exclusive: bool) -> Engine:
+    engine = _engine(url, patience, exclusive, clock.now)
     try:
         if engine.is_guest:
             check_schema(engine.writing)
@@ -48,11 +52,13 @@ def _open(url: str, patience: float, exclusive: bool) -> Engine:
     return engine
 
 
-def _engine(url: str, patience: float, exclusive: bool = True) -> Engine:
+def _engine(
+    url: str, patience: float, exclusive: bool = True, now: Callable[[], float] = time.time
+) -> Engine:
     if url.startswith("sqlite://"):
         from roomful.store.sqlite import SqliteEngine
 
-        return SqliteEngine(url, patience=patience, exclusive=exclusive)
+        return SqliteEngine(url, patience=patience, exclusive=exclusive, now=now)
     if url.startswith(("postgresql://", "postgres://")):
         try:
             from roomful.store.postgres import PostgresEngine

@@ -56,7 +56,7 @@ def save_step(step: Step) -> Write:
     return write
 
 
-def expect_call(call_id: str, answers: Sequence[MemberAnswer] | None) -> Write:
+def expect_call(call_id: str, votes: Sequence[MemberAnswer] | None) -> Write:
     def write(db: Database) -> None:
         rows = db.rows("SELECT status, body FROM calls WHERE id = ? FOR NO KEY UPDATE", (call_id,))
         if not rows:
@@ -64,8 +64,8 @@ def expect_call(call_id: str, answers: Sequence[MemberAnswer] | None) -> Write:
         [(status, body)] = rows
         if status != "waiting":
             raise Conflict(f"Call {call_id} is {status}; it waits for nothing.", outcome=_decode_call(body))
-        if answers is not None and list((call := _decode_call(body)).answers or ()) != list(answers):
-            raise Conflict(f"Call {call_id} was answered by others meanwhile.", outcome=call)
+        if votes is not None and list(votes) != ((call := _decode_call(body)).answers or []):
+            raise Conflict(f"Call {call_id} was answered meanwhile.", outcome=call)
 
     return write
 

@@ -32,7 +32,8 @@ class Collided(Unavailable):
 class Database(Protocol):
     """One connection, used by one thread at a time.
 
-    SQL is written with `?` for every value and with Postgres' `FOR NO KEY UPDATE`, which an engine with a
+    SQL is written with `?` for every value, with `moment()` for the time in seconds by which processes that
+    share the database measure each other, and with Postgres' `FOR NO KEY UPDATE`, which an engine with a
     single writer leaves out. Errors: NotFound for a reference to nothing, Conflict for a second row with
     one key, Invalid for a value that cannot be held; Broken and Collided end the transaction.
     """

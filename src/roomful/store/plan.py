@@ -13,6 +13,7 @@ from roomful.domain.changes import (
     AddToken,
     Change,
     EraseEntity,
+    ExpectOtherOwner,
     ExpectPlan,
     MarkRead,
     PutAgent,
@@ -47,6 +48,7 @@ from roomful.domain.run_changes import (
     Guard,
     Hand,
     KeepAlive,
+    Leave,
     Release,
     SaveCalls,
     SaveRun,
@@ -92,13 +94,15 @@ def plan(change: Change, clock: Clock) -> Write:
         case SaveStep():
             return calls.save_step(change.step)
         case ClaimRun():
-            return runs.claim_run(change.run_id, change.owner, change.now)
+            return runs.claim_run(change.run_id, change.owner)
         case TakeOver():
             return runs.take_over(change.run_id, change.owner)
         case Release():
             return runs.release(change.run_id)
         case KeepAlive():
-            return runs.keep_alive(change.worker, change.until)
+            return runs.keep_alive(change.worker, change.seconds)
+        case Leave():
+            return runs.leave(change.worker)
         case EndLeases():
             return runs.end_leases(change.but)
         case Unblock():
@@ -106,7 +110,7 @@ def plan(change: Change, clock: Clock) -> Write:
         case ExpectStatus():
             return runs.expect_status(change.run_id, change.statuses)
         case ExpectCall():
-            return calls.expect_call(change.call_id, change.answers)
+            return calls.expect_call(change.call_id, change.votes)
         case ExpectRoom():
             return company.expect_room(change)
         case Hand():
@@ -155,6 +159,7 @@ def _plan_for_people(
     | SaveSpace
     | RemoveSpace
     | PutMember
+    | ExpectOtherOwner
     | RemoveMember
     | MarkRead
     | AddInvite
@@ -186,6 +191,8 @@ def _plan_for_people(
             return spaces.remove_space(change.space_id)
         case PutMember():
             return spaces.put_member(change.space_id, change.entity_id, change.role, clock.now())
+        case ExpectOtherOwner():
+            return spaces.expect_other_owner(change.space_id, change.entity_id)
         case RemoveMember():
             return spaces.remove_member(change.space_id, change.entity_id)
         case MarkRead():

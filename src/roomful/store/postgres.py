@@ -25,6 +25,8 @@ _SCHEMA = re.compile(r"[a-z_][a-z0-9_]{0,62}")
 _NOT_THE_STATEMENT = ("08", "25", "53", "55", "57", "58", "XX")
 """Classes of SQLSTATE: connection, wrong state, resources, locks, operator, system, internal."""
 _BAD_VALUE = ("22", "54")
+_MOMENT = "extract(epoch FROM clock_timestamp())::float8"
+"""The server's own time: the machines that share it may have clocks that are wrong."""
 _GOODBYE = ("57P01", "57P02", "57P03")
 
 
@@ -104,6 +106,7 @@ class PostgresDatabase:
         if known is None:
             changed = sql.replace("%", "%%").replace("?", "%s") if "?" in sql else sql
             changed = changed.replace(" WITHOUT ROWID", "").replace(" BLOB ", " BYTEA ")
+            changed = changed.replace("moment()", _MOMENT)
             known = self._statements[sql] = changed.encode()
         return known
 

@@ -51,12 +51,12 @@ class Record:
         self._clock = clock
         self._reader = engine.reader
         self.moments = Announced(name)
-        self._writer = Writer(engine.writing, name, clock, self.moments)
+        self._writer = Writer(engine.writing, name, self.moments)
 
     async def tidy(self) -> None:
         """Throws away what workers and writers that are gone left behind, now or the next time."""
         with contextlib.suppress(Unavailable):
-            await self._writer.submit([remembered.forget_the_gone(self._clock.now())])
+            await self._writer.submit([remembered.forget_the_gone()])
 
     def commit(self, changes: Sequence[Change], then: Then | None = None) -> asyncio.Future[list[Any]]:
         """Never raises: what goes wrong is in the future."""
@@ -124,6 +124,9 @@ class Record:
     async def members(self, space_id: str) -> list[Member]:
         return await spaces.members(self._reader, space_id)
 
+    async def outside_agents(self) -> list[tuple[str, str]]:
+        return await spaces.outside_agents(self._reader)
+
     async def run(self, run_id: str) -> Run | None:
         return await runs.run(self._reader, run_id)
 
@@ -137,8 +140,8 @@ class Record:
     ) -> list[Run]:
         return await runs.runs(self._reader, agent_id, space_id, statuses, limit)
 
-    async def unowned_runs(self, now: float) -> list[str]:
-        return await runs.unowned_runs(self._reader, now)
+    async def unowned_runs(self) -> list[str]:
+        return await runs.unowned_runs(self._reader)
 
     async def call(self, call_id: str) -> Call | None:
         return await calls.call(self._reader, call_id)
@@ -208,6 +211,10 @@ class Record:
 
     async def known_answer(self, owner: str, key: str) -> KnownAnswer | None:
         return await remembered.known_answer(self._reader, owner, key)
+
+    async def moment(self) -> float:
+        [(moment,)] = await self._reader.rows("SELECT moment()")
+        return moment
 
     async def get_meta(self, key: str) -> str | None:
         return await remembered.get_meta(self._reader, key)

@@ -26,12 +26,12 @@ def set_meta(key: str, value: str) -> Write:
     return write
 
 
-def forget_the_gone(now: float) -> Write:
+def forget_the_gone() -> Write:
     """Workers and writers that ended without a word. One that lives after all comes back when it writes."""
 
     def write(db: Database) -> None:
-        db.count("DELETE FROM workers WHERE until < ?", (now - DAY,))
-        db.count("DELETE FROM writers WHERE seen < ?", (now - 7 * DAY,))
+        db.count("DELETE FROM workers WHERE until < moment() - ?", (DAY,))
+        db.count("DELETE FROM writers WHERE seen < moment() - ?", (7 * DAY,))
 
     return write
 

@@ -27,7 +27,7 @@ WHERE run_spaces.is_active <> excluded.is_active"""
 _CLAIM = """
 UPDATE runs SET owner = ?, fence = fence + 1
 WHERE id = ? AND status IN ('queued', 'running') AND (owner IS NULL OR NOT EXISTS (
-  SELECT 1 FROM workers WHERE workers.id = runs.owner AND workers.until >= ?
+  SELECT 1 FROM workers WHERE workers.id = runs.owner AND workers.until >= moment()
 )) AND NOT (in_turn AND EXISTS (
   SELECT 1 FROM runs b WHERE b.in_turn AND b.agent_id = runs.agent_id AND b.id <> runs.id
     AND b.status IN ('queued', 'running')
@@ -36,10 +36,11 @@ WHERE id = ? AND status IN ('queued', 'running') AND (owner IS NULL OR NOT EXIST
 _TAKE_OVER = "UPDATE runs SET owner = ?, fence = fence + 1 WHERE id = ? RETURNING fence"
 _UNOWNED = f"""
 SELECT r.id FROM runs r LEFT JOIN workers w ON w.id = r.owner
-WHERE {_IS_ACTIVE} AND r.status IN ('queued', 'running') AND (w.id IS NULL OR w.until < ?)
+WHERE {_IS_ACTIVE} AND r.status IN ('queued', 'running') AND (w.id IS NULL OR w.until < moment())
 ORDER BY r.created_at, r.id LIMIT ?"""
 _ALIVE = """
-INSERT INTO workers (id, until) VALUES (?, ?) ON CONFLICT (id) DO UPDATE SET until = excluded.until"""
+INSERT INTO workers (id, until) VALUES (?, moment() + ?)
+ON CONFLICT (id) DO UPDATE SET until = excluded.until"""
 
 
 def add_run(run: Run, lease: Lease | None) -> Write:
@@ -72,9 +73,9 @@ def save_run(run: Run) -> Write:
     return write
 
 
-def claim_run(run_id: str, owner: str, now: float) -> Write:
+def claim_run(run_id: str, owner: str) -> Write:
     def write(db: Database) -> Lease | None:
-        rows = db.rows(_CLAIM, (owner, run_id, now))
+        rows = db.rows(_CLAIM, (owner, run_id))
         if not rows:
             return None
         [(fence, body)] = rows
@@ -128,9 +129,16 @@ def expect_status(run_id: str, statuses: Sequence[RunStatus]) -> Write:
     return write
 
 
-def keep_alive(worker: str, until: float) -> Write:
+def keep_alive(worker: str, seconds: float) -> Write:
     def write(db: Database) -> None:
-        db.count(_ALIVE, (worker, until))
+        db.count(_ALIVE, (worker, seconds))
+
+    return write
+
+
+def leave(worker: str) -> Write:
+    def write(db: Database) -> None:
+        db.count("DELETE FROM workers WHERE id = ?", (worker,))
 
     return write
 
@@ -169,8 +177,8 @@ async def runs(
     return [_decode(body) for (body,) in await reader.rows(sql, (*params, limit))]
 
 
-async def unowned_runs(reader: Reader, now: float) -> list[str]:
-    return [run_id for (run_id,) in await reader.rows(_UNOWNED, (now, MOST_UNOWNED))]
+async def unowned_runs(reader: Reader) -> list[str]:
+    return [run_id for (run_id,) in await reader.rows(_UNOWNED, (MOST_UNOWNED,))]
 
 
 def _no_run(run_id: str) -> NotFound:

@@ -17,6 +17,7 @@ _INSERT = "INSERT INTO spaces (id, created_at, body) VALUES (?, ?, ?) ON CONFLIC
 _PUT_MEMBER = """
 INSERT INTO members (space_id, entity_id, role, joined_at) VALUES (?, ?, ?, ?)
 ON CONFLICT (space_id, entity_id) DO UPDATE SET role = excluded.role"""
+_OWNERS = "SELECT entity_id FROM members WHERE space_id = ? AND role = 'owner'"
 _MARK_READ = """
 UPDATE members SET read_seq = (
   SELECT CASE WHEN last_seq < ? THEN last_seq ELSE ? END FROM spaces WHERE spaces.id = members.space_id
@@ -27,6 +28,10 @@ WHERE m.space_id = ? ORDER BY m.joined_at, e.id"""
 _SPACES_OF = """
 SELECT s.body, m.role FROM members m JOIN spaces s ON s.id = m.space_id
 WHERE m.entity_id = ? ORDER BY s.created_at, s.id"""
+_OUTSIDE = """
+SELECT space_id, entity_id FROM members WHERE entity_id IN (
+  SELECT id FROM entities WHERE kind = 'agent' AND id NOT IN (SELECT id FROM agents)
+)"""
 _MY_SPACES = """
 SELECT s.body, m.role, s.last_seq, (
   SELECT count(*) FROM (
@@ -74,6 +79,17 @@ def remove_space(space_id: str) -> Write:
 def put_member(space_id: str, entity_id: str, role: Role, now: float) -> Write:
     def write(db: Database) -> None:
         db.count(_PUT_MEMBER, (space_id, entity_id, role, now))
+
+    return write
+
+
+def expect_other_owner(space_id: str, entity_id: str) -> Write:
+    """The space's row is locked: of two owners who go at once, the second finds himself the only one."""
+
+    def write(db: Database) -> None:
+        db.rows("SELECT 1 FROM spaces WHERE id = ? FOR NO KEY UPDATE", (space_id,))
+        if db.rows(_OWNERS, (space_id,)) == [(entity_id,)]:
+            raise Conflict(f"{entity_id} is the only owner: make somebody else an owner first.")
 
     return write
 
@@ -128,6 +144,10 @@ async def role(reader: Reader, space_id: str, entity_id: str) -> Role | None:
 
 async def members(reader: Reader, space_id: str) -> list[Member]:
     return [Member(*row) for row in await reader.rows(_MEMBERS, (space_id,))]
+
+
+async def outside_agents(reader: Reader) -> list[tuple[str, str]]:
+    return sorted((space_id, entity_id) for space_id, entity_id in await reader.rows(_OUTSIDE))
 
 
 def _no_space(space_id: str) -> NotFound:

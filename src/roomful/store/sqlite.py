@@ -5,7 +5,8 @@ import fcntl
 import os
 import sqlite3
 import tempfile
-from collections.abc import Generator, Sequence
+import time
+from collections.abc import Callable, Generator, Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, unquote
@@ -45,8 +46,17 @@ class SqliteDatabase:
 
     shared = False
 
-    def __init__(self, path: Path, *, patience: float, read_only: bool = False, max_pages: int = 0) -> None:
+    def __init__(
+        self,
+        path: Path,
+        *,
+        now: Callable[[], float],
+        patience: float,
+        read_only: bool = False,
+        max_pages: int = 0,
+    ) -> None:
         self._path = path
+        self._now = now
         self._patience = patience
         self._read_only = read_only
         self._max_pages = max_pages
@@ -116,6 +126,7 @@ class SqliteDatabase:
         return self._connection
 
     def _configure(self, connection: sqlite3.Connection) -> None:
+        connection.create_function("moment", 0, self._now)
         connection.execute("PRAGMA foreign_keys = ON")
         connection.execute("PRAGMA synchronous = FULL")
         if self._read_only:
@@ -131,9 +142,11 @@ class SqliteDatabase:
 class SqliteReader:
     """Reads on the event loop's own thread: a point read costs less than handing it to another one."""
 
-    def __init__(self, path: Path, patience: float) -> None:
-        self._here = SqliteDatabase(path, patience=LOOP_PATIENCE, read_only=True)
-        self._apart = ReadPool(lambda: SqliteDatabase(path, patience=patience, read_only=True), threads=1)
+    def __init__(self, path: Path, now: Callable[[], float], patience: float) -> None:
+        self._here = SqliteDatabase(path, now=now, patience=LOOP_PATIENCE, read_only=True)
+        self._apart = ReadPool(
+            lambda: SqliteDatabase(path, now=now, patience=patience, read_only=True), threads=1
+        )
 
     async def rows(self, sql: str, params: Sequence[Any] = (), *, slow: bool = False) -> list[Row]:
         return await self._apart.rows(sql, params) if slow else self._here.rows(sql, params)
@@ -144,15 +157,17 @@ class SqliteReader:
 
 
 class SqliteEngine:
-    def __init__(self, url: str, *, patience: float, exclusive: bool = True) -> None:
+    def __init__(
+        self, url: str, *, patience: float, exclusive: bool = True, now: Callable[[], float] = time.time
+    ) -> None:
         with contextlib.ExitStack() as opened:
             path, max_pages = _place(url, opened)
             self.is_guest = not opened.enter_context(_only_process(path, exclusive))
             _look_before_opening(path)
-            self.writing = SqliteDatabase(path, patience=patience, max_pages=max_pages)
+            self.writing = SqliteDatabase(path, now=now, patience=patience, max_pages=max_pages)
             opened.callback(self.writing.close)
             _check_whole(self.writing, path, self.is_guest)
-            self.reader = SqliteReader(path, patience)
+            self.reader = SqliteReader(path, now, patience)
             opened.callback(self.reader.close)
             self._opened = opened.pop_all()
 

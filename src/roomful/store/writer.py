@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from roomful.domain.errors import RoomfulError, Unavailable
-from roomful.domain.ports import Clock
 from roomful.store.announced import Announced
 from roomful.store.database import Collided, Database, Write
 
@@ -22,10 +21,10 @@ Then: TypeAlias = Callable[[list[Any]], None]
 log = logging.getLogger("roomful.store")
 
 _SEEN = """
-INSERT INTO writers (id, number, seen) VALUES (?, ?, ?)
+INSERT INTO writers (id, number, seen) VALUES (?, ?, moment())
 ON CONFLICT (id) DO UPDATE SET number = excluded.number, seen = excluded.seen"""
 _LAST = """
-INSERT INTO writers (id, number, seen) VALUES (?, 0, ?)
+INSERT INTO writers (id, number, seen) VALUES (?, 0, moment())
 ON CONFLICT (id) DO UPDATE SET seen = excluded.seen RETURNING number"""
 _LOCK_SPACE = "SELECT 1 FROM spaces WHERE id = ? FOR NO KEY UPDATE"
 
@@ -45,10 +44,9 @@ class Ticket:
 class Writer:
     """`submit` and what follows a batch happen on the event loop, everything between them on the thread."""
 
-    def __init__(self, db: Database, name: str, clock: Clock, announced: Announced) -> None:
+    def __init__(self, db: Database, name: str, announced: Announced) -> None:
         self._db = db
         self._name = name
-        self._clock = clock
         self._announced = announced
         self._loop = asyncio.get_running_loop()
         self._queue: queue.SimpleQueue[Ticket | None] = queue.SimpleQueue()
@@ -135,7 +133,7 @@ class Writer:
         if not any(ticket.writes for ticket in batch if ticket.error is None):
             return None
         self._number += 1
-        self._db.count(_SEEN, (self._name, self._number, self._clock.now()))
+        self._db.count(_SEEN, (self._name, self._number))
         self._commit(self._number)
         return self._number
 
@@ -179,7 +177,7 @@ class Writer:
         while True:
             try:
                 self._db.begin()
-                return self._db.rows(_LAST, (self._name, self._clock.now())) == [(number,)]
+                return self._db.rows(_LAST, (self._name,)) == [(number,)]
             except Unavailable as error:
                 self._refuse(self._drained(), error)
             finally:

@@ -11,7 +11,8 @@ from roomful.web.table import paths, routes_of
 
 
 class WebApp:
-    """An ASGI application. `drain` tells every open stream that it ends here and lets no new one begin."""
+    """An ASGI application. `drain` tells every open stream that it ends here, lets no new one begin, and
+    hands over the runs."""
 
     def __init__(self, house: House) -> None:
         self._desk = Desk(house)
@@ -27,6 +28,7 @@ class WebApp:
     def drain(self) -> None:
         self._desk.readers.drain()
         self._desk.house.bus.close("draining")
+        self._desk.house.worker.drain()
 
 
 def make_app(house: House) -> WebApp:

@@ -22,8 +22,6 @@ class Desk:
         self.people = People(house)
         self.shelf = FrameShelf()
         self.transfers = Transfers()
-        self.owners = asyncio.Lock()
-        """Held while an owner goes, so that two last owners cannot go at once."""
         house.others.listen(self._hear)
 
     def forget_tokens(self, entity_id: str, token_id: str | None) -> None:

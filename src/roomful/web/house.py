@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable
 from roomful.domain.ports import Bus, Clock, Ids, Others, Store
 from roomful.runs.answers import Answers
 from roomful.runs.intake import Intake
+from roomful.runs.outside.envelopes import Envelopes
 from roomful.runs.worker import Worker
 from roomful.spaces.access import Access
 from roomful.spaces.announcer import Announcer
@@ -26,6 +27,7 @@ class House:
     history: History
     blobs: Blobs
     intake: Intake
+    envelopes: Envelopes
     worker: Worker
     answers: Answers
     limits: Limits

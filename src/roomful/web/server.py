@@ -6,6 +6,7 @@ import signal
 import socket
 import threading
 from collections.abc import Callable, Generator
+from types import FrameType
 
 import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
@@ -62,7 +63,12 @@ class Connection(HttpToolsProtocol):
 
 class Server(uvicorn.Server):
     def __init__(
-        self, app: WebApp, host: str, port: int, on_started: Callable[[], None] | None = None
+        self,
+        app: WebApp,
+        host: str,
+        port: int,
+        on_started: Callable[[], None] | None = None,
+        on_stopping: Callable[[], None] | None = None,
     ) -> None:
         super().__init__(
             uvicorn.Config(
@@ -81,6 +87,19 @@ class Server(uvicorn.Server):
         )
         self._app = app
         self._on_started = on_started
+        self._on_stopping = on_stopping
+
+    def stop(self) -> None:
+        """Serves no more as soon as everybody was served or told."""
+        if not self.should_exit:
+            self.should_exit = True
+            if self._on_stopping is not None:
+                self._on_stopping()
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        if self.should_exit and sig == signal.SIGINT:
+            self.force_exit = True
+        self.stop()
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
@@ -103,8 +122,3 @@ class Server(uvicorn.Server):
         finally:
             for number, handler in before.items():
                 signal.signal(number, handler)
-
-
-async def serve(app: WebApp, host: str, port: int, on_started: Callable[[], None] | None = None) -> None:
-    """Returns when SIGTERM or SIGINT came and everybody was served or told."""
-    await Server(app, host, port, on_started).serve()

@@ -1,5 +1,6 @@
 """The demo world: people, spaces and agents that show what Roomful does, without a key."""
 
+import contextlib
 import dataclasses
 import hashlib
 import hmac
@@ -11,6 +12,7 @@ import yaml
 from roomful.app.configs import Configs, load_agents
 from roomful.domain.changes import AddEntity, AddSpace, AddToken, Change, PutMember
 from roomful.domain.entities import Entity, Token
+from roomful.domain.errors import Conflict
 from roomful.domain.ports import Store
 from roomful.domain.spaces import Role, Space
 from roomful.web import House
@@ -36,7 +38,8 @@ class World(msgspec.Struct):
 
 
 async def build_demo(house: House, configs: Configs) -> House:
-    """Makes what is not there yet; what people did in the demo stays."""
+    """Makes what is not there yet; what people did in the demo stays. A Conflict is another gateway that
+    makes the same at the same moment, and whole."""
     store, folder = house.store, Path(__file__).parent
     world = msgspec.convert(yaml.safe_load((folder / "world.yaml").read_text()), World)
     now = house.clock.iso()
@@ -52,7 +55,8 @@ async def build_demo(house: House, configs: Configs) -> House:
         if await store.space(place.id) is None:
             changes: list[Change] = [AddSpace(_space(place, now))]
             changes += [PutMember(place.id, who, role) for who, role in place.members.items()]
-            await store.commit(changes)
+            with contextlib.suppress(Conflict):
+                await store.commit(changes)
     return dataclasses.replace(house, demo_people=tuple(people))
 
 
@@ -69,4 +73,5 @@ async def _add_person(store: Store, person: Person, token: str, now: str) -> Non
         made = Token(id=f"tok_demo_{person.id}", entity_id=person.id, created_at=now)
         changes.append(AddToken(made, digest))
     if changes:
-        await store.commit(changes)
+        with contextlib.suppress(Conflict):
+            await store.commit(changes)

@@ -88,7 +88,7 @@ class RunFeed:
             rows, *_ = await self._house.store.history(space_id, at=lambda: None)
             decoded = (msgspec.json.decode(row.body, type=Message) for row in rows)
             found |= {message.id: message for message in decoded if message.run_id == run.id}
-            _, growing = self._house.announcer.growing(space_id)
+            growing = self._house.announcer.growing(space_id)
             found |= {id: message for id, message in growing.items() if message.run_id == run.id}
         return sorted(found.values(), key=lambda message: (message.created_at, message.seq))
 

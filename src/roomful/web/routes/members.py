@@ -1,10 +1,12 @@
 """Who is in a space."""
 
+from typing import Any
+
 from starlette.types import ASGIApp
 
-from roomful.domain.changes import PutMember, RemoveMember
+from roomful.domain.changes import Change, ExpectOtherOwner, PutMember, RemoveMember
 from roomful.domain.entities import Principal
-from roomful.domain.errors import Conflict, Forbidden, Invalid, NotFound
+from roomful.domain.errors import Forbidden, Invalid, NotFound
 from roomful.domain.shape import Noun
 from roomful.domain.spaces import Member, Role, Space
 from roomful.web.ask import AnyRoute, Ask, Body, Route, json_answer, no_content
@@ -34,30 +36,27 @@ async def put_member(ask: Ask[NewMember, NoQuery, Space]) -> ASGIApp:
     if entity is None:
         raise Invalid(f"entityId: there is no entity {sent.entity_id[:80]!r}")
     member = Member(entity_id=entity.id, name=entity.name, kind=entity.kind, role=sent.role)
-    async with ask.desk.owners:
-        known = {each.entity_id: each for each in await house.store.members(space_id)}
-        if entity.id not in known and entity.kind == "agent":
-            await _check_brings(house, ask.principal, entity.id)
-        if sent.role != "owner":
-            _check_owner_stays(known, entity.id, ask.principal)
-        status = 200 if entity.id in known else 201
-        await house.store.commit(
-            [PutMember(space_id, entity.id, sent.role), *ask.remember(member, status)],
-            lambda _: tell_joined(ask.desk, space_id, member),
-        )
+    is_known = await house.store.role(space_id, entity.id) is not None
+    if not is_known and entity.kind == "agent":
+        await _check_brings(house, ask.principal, entity.id)
+    stays = [] if sent.role == "owner" else _an_owner_stays(ask, entity.id)
+    status = 200 if is_known else 201
+    await house.store.commit(
+        [*stays, PutMember(space_id, entity.id, sent.role), *ask.remember(member, status)],
+        lambda _: tell_joined(ask.desk, space_id, member),
+    )
     return json_answer(member, status)
 
 
 async def remove_member(ask: Ask[None, NoQuery, Space]) -> ASGIApp:
     house, space_id, entity_id = ask.house, ask.about.id, ask.params["entityId"]
-    async with ask.desk.owners:
-        known = {each.entity_id: each for each in await house.store.members(space_id)}
-        if entity_id not in known:
-            raise NotFound(f"{entity_id!r} is not a member of {space_id!r}")
-        _check_owner_stays(known, entity_id, ask.principal)
-        await house.store.commit(
-            [RemoveMember(space_id, entity_id)], lambda _: tell_left(ask.desk, space_id, known[entity_id])
-        )
+    known = {each.entity_id: each for each in await house.store.members(space_id)}
+    if entity_id not in known:
+        raise NotFound(f"{entity_id!r} is not a member of {space_id!r}")
+    await house.store.commit(
+        [*_an_owner_stays(ask, entity_id), RemoveMember(space_id, entity_id)],
+        lambda _: tell_left(ask.desk, space_id, known[entity_id]),
+    )
     await house.answers.member_left(space_id)
     return no_content()
 
@@ -70,10 +69,9 @@ async def _check_brings(house: House, principal: Principal, agent_id: str) -> No
         raise Forbidden(f"only the owner of the agent {agent_id!r} or the admin may bring it into a space")
 
 
-def _check_owner_stays(known: dict[str, Member], entity_id: str, principal: Principal) -> None:
-    owners = {each.entity_id for each in known.values() if each.role == "owner"}
-    if owners == {entity_id} and not principal.is_admin:
-        raise Conflict(f"{entity_id!r} is the only owner: make somebody else an owner first")
+def _an_owner_stays(ask: Ask[Any, NoQuery, Space], entity_id: str) -> list[Change]:
+    """Only the admin may leave a space without an owner."""
+    return [] if ask.principal.is_admin else [ExpectOtherOwner(ask.about.id, entity_id)]
 
 
 ROUTES: tuple[AnyRoute, ...] = (

@@ -58,8 +58,7 @@ async def search(ask: Ask[None, SearchQuery, None]) -> ASGIApp:
         raise Invalid("q: say which words to look for")
     hits: list[tuple[str, int, _Hit]] = []
     for space_id in await _spaces(house.store, ask.principal):
-        page = await house.history.page(space_id, viewer, limit=query.limit, query=query.q)
-        for raw in page.messages:
+        for raw in await house.history.look(space_id, viewer, limit=query.limit, query=query.q):
             when = _when(raw)
             hits.append((when.created_at, when.seq, _Hit(space_id=space_id, message=raw)))
     hits.sort(key=lambda hit: hit[:2], reverse=True)

@@ -1,12 +1,34 @@
-"""The envelope that agents put around what they say to each other."""
+"""The envelope that agents put around what they say to each other, and the topics it travels on."""
 
 import uuid
+from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import Any, Literal, Self, cast
+from typing import Any, Literal, Protocol, Self, cast
 
 import msgspec
 
+from roomful.domain.entities import EntityKind
 from roomful.domain.shape import Json, encode_json
+
+
+def chat_topic(name: str) -> str:
+    """Where a conversation, or an agent, is written to."""
+    return f"chat:{name}"
+
+
+def stream_topic(conversation_id: str) -> str:
+    """Where what happens in a conversation can be followed."""
+    return f"stream:{conversation_id}"
+
+
+def dead_letter_topic(conversation_id: str) -> str:
+    """Where what was written to a conversation in vain is kept."""
+    return f"dlq:{conversation_id}"
+
+
+def address(kind: EntityKind | Literal["admin"], entity_id: str) -> str:
+    """What an envelope calls somebody."""
+    return f"agent:{entity_id}" if kind == "agent" else f"user:{entity_id}"
 
 
 def _new_id() -> str:
@@ -17,7 +39,7 @@ def _now() -> datetime:
     return datetime.now(UTC)
 
 
-class MessageEnvelope(msgspec.Struct, frozen=True, kw_only=True):
+class MessageEnvelope(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One addressed message. Made here it gets its id and time; read from JSON it has every field.
 
     The methods have the names that the users of such envelopes know from Pydantic.
@@ -66,3 +88,35 @@ class MessageEnvelope(msgspec.Struct, frozen=True, kw_only=True):
         except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
             raise ValueError(f"The envelope is not JSON: {error}.") from None
         return cls.model_validate(payload)
+
+
+class Delivery(msgspec.Struct, frozen=True):
+    """Something that was published on a topic: an envelope, or what somebody took for one."""
+
+    topic: str
+    id: str
+    payload: dict[str, Json]
+
+
+class Topics(Protocol):
+    """The bus of agents outside, as the gateway uses it.
+
+    What was received is received again, here or by another gateway, until it is done. Order: by topic, as
+    published, as long as nothing has to be received again. Errors: Unavailable when the bus does not answer;
+    what was published then may be there or not.
+    """
+
+    async def receive(self, topics: Sequence[str]) -> list[Delivery]:
+        """What was published on these topics and nobody works on. Waits for it, a second at the most."""
+        ...
+
+    async def done(self, delivery: Delivery) -> None:
+        """Nobody receives this one again."""
+        ...
+
+    async def publish(self, messages: Sequence[tuple[str, bytes]], forget: Sequence[str] = ()) -> None:
+        """Topics, and what to put there: JSON objects, in this order. The topics to forget are emptied
+        first, so that nobody's cursor there is known any more."""
+        ...
+
+    async def close(self) -> None: ...

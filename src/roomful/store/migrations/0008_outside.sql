@@ -1,0 +1,1 @@
+CREATE INDEX entities_agents ON entities (id) WHERE kind = 'agent';
