@@ -29,7 +29,8 @@ UNSETTLED = {"streaming", "ready", "running"}
 PACE = 0.004
 """Seconds between two pieces of what the model says: a story takes about a second."""
 
-MOST_SAID = 100
+MOST_SAID = 40
+"""A snapshot holds the newest fifty."""
 
 _numbers = itertools.count(1)
 
