@@ -421,7 +421,5 @@ UNMET: frozenset[str] = frozenset(
     {
         "D-17",
         "D-18",
-        "X-08",
-        "S-03",
     }
 )

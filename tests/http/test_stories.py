@@ -122,7 +122,7 @@ def test_of_two_people_who_click_at_once_one_wins_and_the_other_learns_who(
         card_id = finance.wait_for("tool-call").data["toolCallId"]
         finance.wait_for("run.waiting_tool")
 
-        answers = _at_once(run_id, card_id, play.ada, play.bob)
+        answers = at_once(run_id, card_id, play.ada, play.bob)
 
         assert sorted(reply.status_code for reply in answers.values()) == [200, 409]
         [winner] = [one for one in (play.ada, play.bob) if answers[one.id].status_code == 200]
@@ -144,7 +144,7 @@ def test_of_two_people_who_click_at_once_one_wins_and_the_other_learns_who(
     assert again["outcome"] == refused["outcome"]
 
 
-def _at_once(run_id: str, card_id: str, *people: Caller) -> dict[str, httpx.Response]:
+def at_once(run_id: str, card_id: str, *people: Caller) -> dict[str, httpx.Response]:
     """Everybody answers on a connection of their own, which is open before anybody begins."""
     ready = threading.Barrier(len(people))
 

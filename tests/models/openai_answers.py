@@ -11,6 +11,7 @@ Pieces of an answer
     delta({...}), chunk({...})   anything else inside a chunk's delta, or a whole chunk
     comment("ping"), raw(b"...") anything else on the wire
     hold() or hold("name")       waits until the test calls `server.release()` or `server.release("name")`
+    pause(0.01)                  waits so many seconds
     HANG                         says nothing more, and keeps the connection open
     CUT                          ends the connection in the middle
 
@@ -36,7 +37,12 @@ class Hold:
     name: str
 
 
-Piece: TypeAlias = bytes | Hold | Literal["hang", "cut"]
+@dataclass(frozen=True)
+class Pause:
+    seconds: float
+
+
+Piece: TypeAlias = bytes | Hold | Pause | Literal["hang", "cut"]
 HANG: Literal["hang"] = "hang"
 CUT: Literal["cut"] = "cut"
 
@@ -161,6 +167,10 @@ def raw(content: bytes) -> bytes:
 
 def hold(name: str = "") -> Hold:
     return Hold(name)
+
+
+def pause(seconds: float) -> Pause:
+    return Pause(seconds)
 
 
 def status(code: int, body: str | None = None, **headers: str) -> Answer:

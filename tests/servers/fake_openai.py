@@ -25,6 +25,7 @@ from tests.models.openai_answers import (
     HANG,
     Answer,
     Hold,
+    Pause,
     Piece,
     call,
     chunk,
@@ -36,6 +37,7 @@ from tests.models.openai_answers import (
     hold,
     html,
     interleave,
+    pause,
     raw,
     reasoning,
     status,
@@ -59,6 +61,7 @@ __all__ = [
     "hold",
     "html",
     "interleave",
+    "pause",
     "raw",
     "reasoning",
     "status",
@@ -262,6 +265,8 @@ class _Reply:
             return False
         if isinstance(piece, Hold):
             return await self._until_left_or(self._server.wait_at(piece.name))
+        if isinstance(piece, Pause):
+            return await self._until_left_or(asyncio.sleep(piece.seconds))
         await self._until_left_or(asyncio.sleep(PATIENCE))
         return False
 

@@ -21,6 +21,7 @@ from typing import Any, Self
 from roomful.app import Gateway
 from roomful.bus import InMemoryBus
 from roomful.settings import Settings
+from roomful.web.house import House
 from roomful.web.server import Server
 from tests.servers.roomful import ADMIN_KEY, PATIENCE, Roomful
 
@@ -108,6 +109,12 @@ class InHouse(Roomful):
         with self._running.reads() as asked:
             yield asked
 
+    @property
+    def inside(self) -> House:
+        """What the house is made of, to be counted."""
+        assert self._running is not None
+        return self._running.inside
+
     def kill(self) -> None:
         raise AssertionError("a thread cannot be killed: use Roomful, which is a process")
 
@@ -142,6 +149,11 @@ class _Running:
             self._loop.call_soon_threadsafe(self._gateway.house.worker.look)
             with self._looked:
                 assert self._looked.wait_for(lambda least=count: self._looks >= least, PATIENCE), "no look"
+
+    @property
+    def inside(self) -> House:
+        assert self._gateway is not None
+        return self._gateway.house
 
     @property
     def outside_bus(self) -> InMemoryBus:

@@ -2,6 +2,7 @@
 
 import contextlib
 import importlib.util
+import itertools
 import os
 import pwd
 import shutil
@@ -16,6 +17,8 @@ from urllib.parse import quote
 
 READY = "database system is ready to accept connections"
 SECONDS = 30
+
+_schemas = itertools.count(1)
 
 
 class PostgresServer:
@@ -35,6 +38,10 @@ class PostgresServer:
     @property
     def url(self) -> str:
         return f"postgresql://roomful@/postgres?host={quote(str(self._folder), safe='')}"
+
+    def new_url(self) -> str:
+        """For a schema that is still empty."""
+        return f"{self.url}&schema=new_{next(_schemas)}"
 
     def start(self) -> None:
         settings = ["-c", "listen_addresses=", "-c", "max_connections=200"]

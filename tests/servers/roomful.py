@@ -12,7 +12,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -97,6 +97,17 @@ class Roomful:
         self._process.send_signal(signal.SIGTERM)
         return self._process.wait(PATIENCE)
 
+    def pause(self) -> None:
+        """The process keeps everything it has and does nothing, until `resume`."""
+        os.kill(self.pid, signal.SIGSTOP)
+
+    def resume(self) -> None:
+        os.kill(self.pid, signal.SIGCONT)
+
+    @property
+    def is_running(self) -> bool:
+        return self._process is not None and self._process.poll() is None
+
     @property
     def pid(self) -> int:
         assert self._process is not None
@@ -109,6 +120,7 @@ class Roomful:
         self.client.close()
         if self._process is not None and self._process.poll() is None:
             self._process.terminate()
+            self._process.send_signal(signal.SIGCONT)
             try:
                 self._process.wait(10)
             except subprocess.TimeoutExpired:
@@ -148,6 +160,10 @@ class Caller:
     house: Roomful
     token: str
     id: str = ""
+
+    def at(self, house: Roomful) -> "Caller":
+        """The same one, at another gateway."""
+        return replace(self, house=house)
 
     def request(self, method: str, path: str, body: Any = None, **more: Any) -> httpx.Response:
         headers = {"authorization": f"Bearer {self.token}", **more.pop("headers", {})}

@@ -70,7 +70,7 @@ class Gateway:
                 announcer=announcer,
                 clock=clock,
                 ids=ids,
-                is_sure=worker.is_sure,
+                is_sure=worker.trust(),
             )
 
         worker = Worker(

@@ -66,6 +66,7 @@ class Worker:
         self._look = asyncio.Event()
         self._is_draining = False
         self._sure_until = 0.0
+        self._lives = 0
         self._taken: set[str] = set()
         self.tell_others: Callable[[News], None] = lambda _: None
 
@@ -114,9 +115,11 @@ class Worker:
     def _under_way(self) -> list[asyncio.Task[None]]:
         return [*self._tasks.values(), *([self._keeper] if self._keeper else [])]
 
-    def is_sure(self) -> bool:
-        """Whether nobody else can have taken what is driven here."""
-        return self._is_alone or time.monotonic() < self._sure_until
+    def trust(self) -> Callable[[], bool]:
+        """Tells of a lease that is taken now whether nobody else can have taken it since: not any more once
+        this worker was silent for longer than it had said, although it is heard again."""
+        life = self._lives
+        return lambda: self._is_alone or (self._lives == life and time.monotonic() < self._sure_until)
 
     def reserve(self, run_id: str) -> Lease | None:
         """The first lease of a run that is about to be stored and started here."""
@@ -320,6 +323,8 @@ class Worker:
     async def _keep_alive(self) -> None:
         began = time.monotonic()
         await self._store.commit([KeepAlive(worker=self.id, seconds=self._lease_seconds)])
+        if time.monotonic() >= self._sure_until:
+            self._lives += 1
         self._sure_until = began + self._lease_seconds
 
     async def _take_up(self) -> None:
