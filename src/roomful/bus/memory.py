@@ -135,10 +135,8 @@ class _Channel:
         self.ready: asyncio.Future[None] | None = None
 
     def renew(self, epoch: str) -> None:
+        """Those who read now may still take what came before it."""
         self.epoch = epoch
-        self.entries.clear()
-        self.sizes.clear()
-        self.kept = 0
         for reader in list(self.readers):
             reader.close("renewed")
 

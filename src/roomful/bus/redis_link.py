@@ -16,8 +16,8 @@ from roomful.domain.errors import Invalid
 CONNECT_SECONDS = 2.0
 SEND_SECONDS = 2.0
 QUIET_SECONDS = 0.5
-SILENCE_SECONDS = 2.0
-"""How long a server may say nothing although it was asked whether it is there."""
+PATIENCE = 2
+"""How often a server is asked in vain whether it is there."""
 RETRY_SECONDS = 0.25
 MOST_WAITING = 16 * 1024 * 1024
 """Bytes that may wait to be sent; when there are more, the server is as good as away."""
@@ -55,7 +55,7 @@ class RedisLink:
         self._bytes = 0
         self._work = asyncio.Event()
         self._too_much = asyncio.Event()
-        self._heard_at = 0.0
+        self._unanswered = 0
         self._running: asyncio.Task[None] | None = None
         self._is_failing = False
         self._is_closing = False
@@ -168,20 +168,20 @@ class RedisLink:
     async def _listen(self, listener: Any) -> None:
         while True:
             said = await listener.read_response(timeout=math.inf, disconnect_on_error=False)
-            self._heard_at = asyncio.get_running_loop().time()
+            self._unanswered = 0
             self._heard(said)
 
     async def _watch(self, listener: Any) -> None:
         """A server that says nothing is asked whether it is there."""
-        clock = asyncio.get_running_loop().time
-        self._heard_at = clock()
+        self._unanswered = 0
         while True:
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._too_much.wait(), QUIET_SECONDS)
                 self._too_much.clear()
                 raise OSError("it takes in less than there is to say")
-            if clock() - self._heard_at > SILENCE_SECONDS:
+            if self._unanswered == PATIENCE:
                 raise OSError("it does not answer")
+            self._unanswered += 1
             await listener.send_command("PING", check_health=False)
 
     def _heard(self, said: Any) -> None:

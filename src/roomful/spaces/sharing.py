@@ -36,7 +36,7 @@ from roomful.spaces.announcer import Announcer, run_channel, space_channel
 from roomful.spaces.catching_up import CatchingUp, Known
 from roomful.spaces.telling import EVERYBODY, Telling
 
-ANSWER_SECONDS = 1.0
+ANSWER_SECONDS = 0.5
 """How long an answer is waited for; one who is slower is out of step until it comes."""
 LOOK_SECONDS = 0.5
 
@@ -181,9 +181,9 @@ class Sharing:
             each.asked += 1
         try:
             asks = Asks(number, list(space_ids), list(run_ids))
-            question.expect(await self._telling.ask(lambda: asks))
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(ANSWER_SECONDS):
+                    question.expect(await self._telling.ask(asks))
                     await question.is_answered.wait()
         finally:
             del self._questions[number]

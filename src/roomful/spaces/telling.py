@@ -2,7 +2,7 @@
 writing has come. It is collected for the rest of a turn of the event loop, then sent at once."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from roomful.domain.events import Announcement
 from roomful.domain.messages import Message
@@ -76,10 +76,10 @@ class Telling:
             parcels.append((EVERYBODY, encode_parcel(self._name, for_all)))
         self._link.send(parcels)
 
-    async def ask(self, make: Callable[[], News]) -> int:
+    async def ask(self, news: News) -> int:
         """Tells it at once, and answers how many others it reaches."""
         self.flush()
-        return max(0, await self._link.ask(EVERYBODY, encode_parcel(self._name, [make()])) - 1)
+        return max(0, await self._link.ask(EVERYBODY, encode_parcel(self._name, [news])) - 1)
 
     def _flush_soon(self) -> None:
         if not self._channels and not self._for_all:

@@ -168,7 +168,7 @@ class Voice:
     def tell_run(self, event: SpaceEvent) -> None:
         """For the run's own stream, which sees everything whole."""
         if self._announcer.is_run_followed(self.run.id):
-            self._release([Announcement(event=event, space_id="", run_id=self.run.id)])
+            self._out.say(Announcement(event=event, space_id="", run_id=self.run.id))
 
     def now(self) -> float:
         return self._clock.now()

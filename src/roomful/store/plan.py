@@ -210,6 +210,24 @@ def spaces_in(changes: Sequence[Change]) -> Iterator[str]:
     return (change.message.space_id for change in changes if isinstance(change, AddMessage))
 
 
+def runs_in(changes: Sequence[Change]) -> Iterator[str]:
+    """The runs whose rows the changes hold until their end."""
+    for change in changes:
+        match change:
+            case Guard():
+                yield change.lease.run_id
+            case SaveRun():
+                yield change.run.id
+            case Hand():
+                yield change.handed.run_id
+            case ExpectRoom():
+                yield change.root_run_id
+            case ClaimRun() | TakeOver() | Release() | Unblock() | ExpectStatus() | ExpectNoneHanded():
+                yield change.run_id
+            case _:
+                pass
+
+
 def _all(*writes: Write) -> Write:
     def write(db: Database) -> None:
         for each in writes:

@@ -36,7 +36,7 @@ from roomful.store import (
 )
 from roomful.store.announced import Announced
 from roomful.store.database import Engine
-from roomful.store.plan import plan, spaces_in
+from roomful.store.plan import plan, runs_in, spaces_in
 from roomful.store.writer import Then, Writer
 
 T = TypeVar("T")
@@ -66,7 +66,8 @@ class Record:
             refused: asyncio.Future[list[Any]] = asyncio.get_running_loop().create_future()
             refused.set_exception(Invalid(f"This cannot be written as JSON: {error}."))
             return refused
-        return self._writer.submit(writes, then, tuple(spaces_in(changes)))
+        runs = tuple(runs_in(changes)) if self._engine.writing.shared else ()
+        return self._writer.submit(writes, then, tuple(spaces_in(changes)), runs)
 
     async def history(
         self,

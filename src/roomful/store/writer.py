@@ -26,7 +26,8 @@ ON CONFLICT (id) DO UPDATE SET number = excluded.number, seen = excluded.seen"""
 _LAST = """
 INSERT INTO writers (id, number, seen) VALUES (?, 0, moment())
 ON CONFLICT (id) DO UPDATE SET seen = excluded.seen RETURNING number"""
-_LOCK_SPACE = "SELECT 1 FROM spaces WHERE id = ? FOR NO KEY UPDATE"
+_LOCK_SPACES = "SELECT 1 FROM spaces WHERE id IN ({marks}) ORDER BY id FOR NO KEY UPDATE"
+_LOCK_RUNS = "SELECT 1 FROM runs WHERE id IN ({marks}) ORDER BY id FOR NO KEY UPDATE"
 
 
 @dataclass(slots=True, eq=False)
@@ -37,6 +38,7 @@ class Ticket:
     spaces: Sequence[str]
     then: Then | None
     future: asyncio.Future[list[Any]]
+    runs: Sequence[str]
     results: list[Any] = field(default_factory=list[Any])
     error: Exception | None = None
 
@@ -59,9 +61,13 @@ class Writer:
         self._thread.start()
 
     def submit(
-        self, writes: Sequence[Write], then: Then | None = None, spaces: Sequence[str] = ()
+        self,
+        writes: Sequence[Write],
+        then: Then | None = None,
+        spaces: Sequence[str] = (),
+        runs: Sequence[str] = (),
     ) -> asyncio.Future[list[Any]]:
-        """`spaces` are those whose order the writes change."""
+        """`spaces` are those whose order the writes change, `runs` those that others may write to as well."""
         future: asyncio.Future[list[Any]] = self._loop.create_future()
         if self._closing.is_set():
             future.set_exception(Unavailable("The store is closed."))
@@ -69,7 +75,7 @@ class Writer:
             future.set_exception(Unavailable(f"{MOST_WAITING} commits are waiting already; try again."))
         else:
             self.waiting += 1
-            self._queue.put(Ticket(writes, spaces, then, future))
+            self._queue.put(Ticket(writes, spaces, then, future, runs))
         return future
 
     async def close(self) -> None:
@@ -138,14 +144,16 @@ class Writer:
         return self._number
 
     def _begin(self, batch: list[Ticket]) -> None:
-        """Processes that share a database take a batch's spaces in one order: none waits in a circle."""
+        """Processes that share a database take a batch's spaces, then its runs, in one order: none waits in a
+        circle."""
         self._db.begin()
-        spaces = (
-            {space_id for ticket in batch for space_id in ticket.spaces} if self._db.shared else set[str]()
-        )
-        if len(spaces) > 1:
-            for space_id in sorted(spaces):
-                self._db.rows(_LOCK_SPACE, (space_id,))
+        if self._db.shared:
+            self._take_rows(_LOCK_SPACES, {id for ticket in batch for id in ticket.spaces})
+            self._take_rows(_LOCK_RUNS, {id for ticket in batch for id in ticket.runs})
+
+    def _take_rows(self, sql: str, ids: set[str]) -> None:
+        if ids:
+            self._db.rows(sql.format(marks=", ".join("?" * len(ids))), sorted(ids))
 
     def _run_apart(self, batch: list[Ticket]) -> None:
         """Each commit behind a savepoint, so that a failing one takes back only itself."""

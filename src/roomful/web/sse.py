@@ -169,7 +169,7 @@ class EventStream:
                 return subscription
             if not await subscription.wait(self._heartbeat):
                 data = HEARTBEAT
-            elif not subscription.cut:
+            elif subscription.cut in (None, "renewed"):
                 data = self._feed.frames(subscription.take())
             else:
                 data = b""
