@@ -19,12 +19,22 @@ import pytest
 from roomful.domain.changes import AddEntity, AddMessage, AddSpace
 from roomful.domain.errors import Conflict, Unavailable
 from roomful.domain.ports import Store
-from roomful.domain.run_changes import AddRun, ClaimRun, KeepAlive, SaveRun
+from roomful.domain.run_changes import (
+    AddRun,
+    ClaimRun,
+    ExpectCall,
+    Guard,
+    KeepAlive,
+    SaveCalls,
+    SaveRun,
+    Unblock,
+)
+from roomful.domain.runs import Lease
 from roomful.store import migrate, open_store
 from roomful.store.postgres import PostgresEngine
 from tests.requirements import requirement
 from tests.servers.postgres import PostgresServer, postgres_server
-from tests.store.things import HandClock, entity, ids, message, run, say, seqs, settle_in, space
+from tests.store.things import HandClock, call, entity, ids, message, run, say, seqs, settle_in, space
 
 
 @contextlib.asynccontextmanager
@@ -106,6 +116,32 @@ async def test_several_writers_leave_no_gap_and_wait_in_no_circle(
         assert caplog.messages == []
         for space_id in spaces:
             assert sorted(heard[space_id]) == await seqs(two, space_id) == list(range(1, 73))
+
+
+async def test_answers_and_drivers_of_the_same_runs_wait_in_no_circle(
+    postgres_url: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """One who settles a call begins with the call, one who drives the run with the run."""
+    caplog.set_level(logging.INFO, "roomful.store")
+    names = [f"r{number}" for number in range(8)]
+    async with opened(postgres_url) as one, opened(postgres_url) as two:
+        for name in names:
+            lease = Lease(run_id=name, owner="w", fence=1)
+            calls = SaveCalls((call(f"c-{name}", run_id=name),))
+            await one.commit([AddRun(run(name, "running"), lease), calls])
+
+        async def drive(name: str) -> None:
+            for _ in range(10):
+                saved = SaveCalls((call(f"c-{name}", run_id=name),))
+                await one.commit([Guard(Lease(run_id=name, owner="w", fence=1)), saved])
+
+        async def settle(name: str) -> None:
+            for _ in range(10):
+                saved = SaveCalls((call(f"c-{name}", run_id=name),))
+                await two.commit([ExpectCall(f"c-{name}"), saved, Unblock(name)])
+
+        await asyncio.gather(*map(drive, names), *map(settle, reversed(names)))
+        assert caplog.messages == []
 
 
 async def test_a_circle_that_closes_all_the_same_is_opened_and_the_commit_repeated(postgres_url: str) -> None:
