@@ -62,24 +62,7 @@ class Gateway:
         blobs = Blobs(store, clock, ids)
         callbacks = Callbacks(settings, secret)
 
-        def make_voice(run: Run, lease: Lease) -> Voice:
-            return Voice(
-                run,
-                lease,
-                store=store,
-                announcer=announcer,
-                clock=clock,
-                ids=ids,
-                is_sure=worker.trust(),
-            )
-
-        worker = Worker(
-            ids.new("wrk"),
-            store=store,
-            make_voice=make_voice,
-            lease_seconds=settings.lease_seconds,
-            is_alone=settings.database.startswith("sqlite:"),
-        )
+        worker = _worker(settings, store, announcer, clock, ids)
         self._others = find_others(
             settings, secret, store=store, announcer=announcer, bus=bus, worker=worker, clock=clock
         )
@@ -176,6 +159,22 @@ class Gateway:
         await self._models.close()
         await self._toolkit.close()
         await self.house.store.close()
+
+
+def _worker(settings: Settings, store: Store, announcer: Announcer, clock: Clock, ids: Ids) -> Worker:
+    def make_voice(run: Run, lease: Lease) -> Voice:
+        return Voice(
+            run, lease, store=store, announcer=announcer, clock=clock, ids=ids, is_sure=worker.trust()
+        )
+
+    worker = Worker(
+        ids.new("wrk"),
+        store=store,
+        make_voice=make_voice,
+        lease_seconds=settings.lease_seconds,
+        is_alone=settings.database.startswith("sqlite:"),
+    )
+    return worker
 
 
 def _own_names(settings: Settings) -> frozenset[str]:

@@ -6,8 +6,9 @@ from collections.abc import Callable, Sequence
 from roomful.bus import MemoryBus, RedisTopics
 from roomful.domain.errors import Invalid
 from roomful.domain.events import Announcement, CallCompleted, CallFailed, CallReady, MessageChanged
+from roomful.domain.neighbours import Link
 from roomful.domain.news import News
-from roomful.domain.ports import Clock, Link, Store
+from roomful.domain.ports import Clock, Store
 from roomful.runs.worker import Worker
 from roomful.settings import Settings
 from roomful.spaces.announcer import Announcer

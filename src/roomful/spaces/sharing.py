@@ -6,7 +6,6 @@ and its readers begin anew. The database is the record: its numbers show what wa
 """
 
 import asyncio
-import contextlib
 import logging
 from collections.abc import Callable, Coroutine, Sequence
 
@@ -14,6 +13,7 @@ import msgspec
 
 from roomful.domain.errors import RoomfulError
 from roomful.domain.events import Announcement, RunChanged
+from roomful.domain.neighbours import Link
 from roomful.domain.news import (
     Answered,
     Asks,
@@ -30,14 +30,13 @@ from roomful.domain.news import (
     decode_message,
     decode_parcel,
 )
-from roomful.domain.ports import Bus, Clock, Link, Store
+from roomful.domain.ports import Bus, Clock, Store
 from roomful.domain.runs import ACTIVE
 from roomful.spaces.announcer import Announcer, run_channel, space_channel
+from roomful.spaces.asking import Asking
 from roomful.spaces.catching_up import CatchingUp, Known
 from roomful.spaces.telling import EVERYBODY, Telling
 
-ANSWER_SECONDS = 0.5
-"""How long an answer is waited for; one who is slower is out of step until it comes."""
 LOOK_SECONDS = 0.5
 
 log = logging.getLogger("roomful.spaces")
@@ -52,25 +51,6 @@ class _Followed:
         self.asked = 0
         """Questions that wait for their answers."""
         self.known = Known(since)
-
-
-class _Question:
-    def __init__(self) -> None:
-        self.is_answered = asyncio.Event()
-        self._answers = 0
-        self._expected: int | None = None
-
-    def expect(self, answers: int) -> None:
-        self._expected = answers
-        self._look()
-
-    def answer(self) -> None:
-        self._answers += 1
-        self._look()
-
-    def _look(self) -> None:
-        if self._expected is not None and self._answers >= self._expected:
-            self.is_answered.set()
 
 
 class Sharing:
@@ -93,13 +73,12 @@ class Sharing:
         self._clock = clock
         self._fold_own = fold_own
         self._telling = Telling(link, self._name)
+        self._asking = Asking(self._telling)
         self._catching_up = CatchingUp(store, announcer, bus)
         self._followed: dict[str, _Followed] = {}
         self._runs: set[str] = set()
         """Those that somebody watches here."""
         self._growing: set[str] = set()
-        self._questions: dict[int, _Question] = {}
-        self._asked = 0
         self._listeners: list[Callable[[News], None]] = []
         self._seen: dict[str, int] = {}
         self._tasks: set[asyncio.Task[None]] = set()
@@ -173,20 +152,12 @@ class Sharing:
     async def _ask(self, space_ids: Sequence[str], run_ids: Sequence[str]) -> None:
         if not space_ids and not run_ids:
             return
-        self._asked += 1
-        number = self._asked
-        question = self._questions[number] = _Question()
         followed = [self._followed[id] for id in space_ids if id in self._followed]
         for each in followed:
             each.asked += 1
         try:
-            asks = Asks(number, list(space_ids), list(run_ids))
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(ANSWER_SECONDS):
-                    question.expect(await self._telling.ask(asks))
-                    await question.is_answered.wait()
+            await self._asking.ask(space_ids, run_ids)
         finally:
-            del self._questions[number]
             for each in followed:
                 each.asked -= 1
 
@@ -229,8 +200,8 @@ class Sharing:
                 if to == self._name and space_id in self._followed:
                     self._hear_growing(sender, space_id, messages)
             case Answered(to, number):
-                if to == self._name and (question := self._questions.get(number)) is not None:
-                    question.answer()
+                if to == self._name:
+                    self._asking.answered(number)
             case Hello(is_new):
                 self._greeted(sender, is_new)
             case Reached(number):

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from roomful.domain.events import Announcement
 from roomful.domain.messages import Message
+from roomful.domain.neighbours import Link
 from roomful.domain.news import LetGo, News, Reached, TookUp, as_it_stands, encode_parcel, told
-from roomful.domain.ports import Link
 from roomful.spaces.announcer import is_for_run, run_channel, space_channel
 
 EVERYBODY = "everybody"

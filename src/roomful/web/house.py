@@ -3,7 +3,8 @@
 import dataclasses
 from collections.abc import Awaitable, Callable
 
-from roomful.domain.ports import Bus, Clock, Ids, Others, Store
+from roomful.domain.neighbours import Others
+from roomful.domain.ports import Bus, Clock, Ids, Store
 from roomful.runs.answers import Answers
 from roomful.runs.intake import Intake
 from roomful.runs.outside.envelopes import Envelopes
