@@ -11,6 +11,7 @@ from tests.http.casting import Cast, check_alike, mentions, once, people, quiet,
 from tests.http.storming import ACTIVE, calm
 from tests.http.test_delegation import SEARCH, both
 from tests.requirements import requirement
+from tests.servers.cluster import eventually
 from tests.servers.fake_openai import CUT, Answer, Asked, FakeOpenAI, call, hold, text
 from tests.servers.inhouse import InHouse
 from tests.servers.roomful import PATIENCE, Caller, Event, Roomful, fold, openai
@@ -396,7 +397,8 @@ def test_killed_while_it_speaks_plainly_each_mention_starts_one_run(tmp_path: Pa
         house.start()
         model.release(times=1000)
         settle(house)
-        check_each_once(house, ada, "bob")
+        assert [run["agentId"] for run in runs_of(house) if run["depth"] == 1] == ["bob"]
+        assert {run["status"] for run in runs_of(house)} == {"completed"}
 
 
 LOOKS = call("look", {"query": "x"}, size=40)
@@ -465,7 +467,8 @@ def test_plain_words_are_not_said_twice_when_the_answer_is_cut_behind_them(
             house.kill()
         house.start()
         with ada.listen("room") as listener:
-            listener.wait(lambda _: not house.admin.get("/api/runs?status=running")["runs"])
-            assert fold(listener.events) == ada.messages("room")
+            listener.wait_for("snapshot")
+            eventually(lambda: not house.admin.get("/api/runs?status=running")["runs"], "the run's end")
+            listener.wait(lambda events: fold(events) == ada.messages("room"))
         said = [part["text"] for part in ada.messages("room")[1]["parts"]]
         assert said == ["Hello.", "Bye."]

@@ -172,6 +172,8 @@ class FakeOpenAI:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         await server.wait_closed()
+        for _ in range(3):  # an aborted connection is closed in one of the next turns
+            await asyncio.sleep(0)
 
     async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.connections += 1

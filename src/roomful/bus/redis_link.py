@@ -120,6 +120,8 @@ class RedisLink:
                 if not self._is_failing:
                     log.warning("the bus cannot be reached, readers may be a moment behind: %s", error)
                 self._is_failing = True
+            except Exception:  # an outermost seam: a server may say anything, and the link is tried again
+                log.exception("the bus said something that was not understood")
             await asyncio.sleep(RETRY_SECONDS)
 
     async def _live(self, up: "asyncio.Future[None]") -> None:

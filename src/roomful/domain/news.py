@@ -113,6 +113,10 @@ class Removed(_News, tag="removed"):
     space_id: str
 
 
+class Behind(_News, tag="behind"):
+    """Something that others told may have been missed here. Never sent: a process tells it itself."""
+
+
 News: TypeAlias = (
     Told
     | TookUp
@@ -128,6 +132,7 @@ News: TypeAlias = (
     | Moved
     | Revoked
     | Removed
+    | Behind
 )
 
 

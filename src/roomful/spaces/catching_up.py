@@ -1,7 +1,7 @@
 """Readers who may have missed something begin anew, with all that is stored; and they are told of the runs
 that ended meanwhile, for they may wait for it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from roomful.domain.events import Announcement, RunChanged
 from roomful.domain.ports import Bus, Store
@@ -50,11 +50,10 @@ class CatchingUp:
         """From now on others are not heard."""
         self._looks.clear()
 
-    async def renew(self, spaces: Mapping[str, Known], channels: Sequence[str] = ()) -> None:
-        """The readers of these spaces, and of some channels more."""
+    async def find_ends(self, spaces: Mapping[str, Known]) -> None:
+        """What readers who begin anew are told of runs that ended."""
         for space_id, known in spaces.items():
             self._announcer.missed(space_id, await self._ends(space_id, known))
-        self._bus.renew([*(space_channel(space_id) for space_id in spaces), *channels])
 
     async def renew_changed(self, spaces: Mapping[str, Known]) -> None:
         """Those of the spaces that look different than the last time."""
@@ -64,7 +63,8 @@ class CatchingUp:
             if self._looks.get(space_id) != look:
                 changed[space_id] = known
             self._looks[space_id] = look
-        await self.renew(changed)
+        await self.find_ends(changed)
+        self._bus.renew(list(map(space_channel, changed)))
 
     async def _ends(self, space_id: str, known: Known) -> list[Announcement]:
         found = {run.id: run for run in await self._store.runs(space_id=space_id, statuses=tuple(ENDED))}

@@ -7,16 +7,19 @@ and its readers begin anew. The database is the record: its numbers show what wa
 
 import asyncio
 import logging
+import time
 from collections.abc import Callable, Coroutine, Sequence
 
 import msgspec
 
 from roomful.domain.errors import RoomfulError
-from roomful.domain.events import Announcement, RunChanged
+from roomful.domain.events import Announcement, MessageChanged, RunChanged
+from roomful.domain.messages import delegations
 from roomful.domain.neighbours import Link
 from roomful.domain.news import (
     Answered,
     Asks,
+    Behind,
     Follows,
     Grows,
     Hello,
@@ -35,9 +38,12 @@ from roomful.domain.runs import ACTIVE
 from roomful.spaces.announcer import Announcer, run_channel, space_channel
 from roomful.spaces.asking import Asking
 from roomful.spaces.catching_up import CatchingUp, Known
+from roomful.spaces.own_messages import by_audience
 from roomful.spaces.telling import EVERYBODY, Telling
 
 LOOK_SECONDS = 0.5
+SLEPT_SECONDS = 2.0
+"""A look that comes so late means that this process was stopped: others may have given it up."""
 
 log = logging.getLogger("roomful.spaces")
 
@@ -48,8 +54,6 @@ class _Followed:
     def __init__(self, since: str) -> None:
         self.in_step: set[str] = set()
         """Processes of which everything is known that they announced here."""
-        self.asked = 0
-        """Questions that wait for their answers."""
         self.known = Known(since)
 
 
@@ -70,6 +74,7 @@ class Sharing:
         self._moments = store.moments
         self._name = self._moments.writer
         self._announcer = announcer
+        self._bus = bus
         self._clock = clock
         self._fold_own = fold_own
         self._telling = Telling(link, self._name)
@@ -150,16 +155,8 @@ class Sharing:
                 self._link.leave(space_channel(space_id))
 
     async def _ask(self, space_ids: Sequence[str], run_ids: Sequence[str]) -> None:
-        if not space_ids and not run_ids:
-            return
-        followed = [self._followed[id] for id in space_ids if id in self._followed]
-        for each in followed:
-            each.asked += 1
-        try:
+        if space_ids or run_ids:
             await self._asking.ask(space_ids, run_ids)
-        finally:
-            for each in followed:
-                each.asked -= 1
 
     # What is announced here and elsewhere.
 
@@ -180,9 +177,14 @@ class Sharing:
             log.error("a parcel on %s cannot be read: %s", channel, error)
             self._behind.set()
             return
-        if parcel.sender != self._name:
+        if parcel.sender == self._name:
+            return
+        try:
             for news in parcel.news:
                 self._hear(parcel.sender, channel, news)
+        except Exception:  # an outermost seam: whatever another process sent, this one goes on
+            log.exception("a parcel on %s was not understood", channel)
+            self._behind.set()
 
     def _hear(self, sender: str, channel: str, news: News) -> None:
         match news:
@@ -209,8 +211,7 @@ class Sharing:
             case Follows(run_ids):
                 self._telling.watch(run_ids)
             case _:
-                for listener in self._listeners:
-                    listener(news)
+                self._tell_here(news)
 
     def _hear_announcement(self, sender: str, channel: str, news: Told) -> None:
         announcement = announcement_of(news)
@@ -234,12 +235,20 @@ class Sharing:
         self._telling.tell(Answered(sender, asks.number))
 
     def _hear_growing(self, sender: str, space_id: str, messages: Sequence[msgspec.Raw]) -> None:
-        followed = self._followed[space_id]
-        followed.in_step.add(sender)
-        for message in messages:
-            self._announcer.hear_growing(decode_message(message))
-        if not followed.asked:
-            self._in_background(self._renew([space_id]))
+        """Readers who are here already are brought to where the sender is."""
+        self._followed[space_id].in_step.add(sender)
+        channel = space_channel(space_id)
+        for message in map(decode_message, messages):
+            self._announcer.hear_growing(message)
+            if delegations(message):
+                self._bus.renew([channel])
+                continue
+            for seen, audience in by_audience(message):
+                event = MessageChanged(space_id=space_id, message=seen)
+                said = Announcement(
+                    event=event, space_id=space_id, run_id=message.run_id or None, audience=audience
+                )
+                self._bus.publish(channel, (said,))
 
     def _greeted(self, sender: str, is_new: bool) -> None:
         if is_new:
@@ -257,14 +266,23 @@ class Sharing:
             self._telling.tell(Hello(self._is_new), reached)
             self._behind.set()
             return
+        self._lose_step()
+        self._catching_up.begin()
+
+    def _lose_step(self) -> None:
+        """What others add from now on is not known, until they say how far they are. Readers begin anew with
+        what is stored, in the same moment."""
         for followed in self._followed.values():
             followed.in_step.clear()
         self._announcer.forget_heard(list(self._followed))
-        self._catching_up.begin()
+        self._bus.renew(self._channels())
 
     async def _watch(self) -> None:
         while True:
+            asleep = time.monotonic()
             await asyncio.sleep(LOOK_SECONDS)
+            if time.monotonic() - asleep > SLEPT_SECONDS:
+                self._behind.set()
             try:
                 await self._look()
             except RoomfulError as error:
@@ -286,28 +304,31 @@ class Sharing:
         if late and self._link.is_up:
             self._behind.set()
         elif late:
-            await self._catching_up.renew_changed(self._known(list(self._followed)))
+            await self._catching_up.renew_changed(self._known())
+            self._bus.renew([run_channel(run_id) for run_id in self._runs])
+            self._tell_here(Behind())
 
     async def _catch_up(self) -> None:
         while True:
             await self._behind.wait()
             self._behind.clear()
-            space_ids = list(self._followed)
-            for space_id in space_ids:
-                self._followed[space_id].in_step.clear()
-            self._announcer.forget_heard(space_ids)
-            await self._ask(space_ids, list(self._runs))
-            await self._renew(space_ids)
+            try:
+                await self._catching_up.find_ends(self._known())
+            except RoomfulError as error:
+                log.warning("ends of runs could not be looked for: %s", error.detail)
+            self._lose_step()
+            self._tell_here(Behind())
+            await self._ask(list(self._followed), list(self._runs))
 
-    async def _renew(self, space_ids: Sequence[str]) -> None:
-        try:
-            await self._catching_up.renew(self._known(space_ids), [run_channel(id) for id in self._runs])
-        except RoomfulError as error:
-            log.warning("readers could not begin anew: %s", error.detail)
-            self._behind.set()
+    def _known(self) -> dict[str, Known]:
+        return {id: followed.known for id, followed in self._followed.items()}
 
-    def _known(self, space_ids: Sequence[str]) -> dict[str, Known]:
-        return {id: self._followed[id].known for id in space_ids if id in self._followed}
+    def _channels(self) -> list[str]:
+        return [*map(space_channel, self._followed), *map(run_channel, self._runs)]
+
+    def _tell_here(self, news: News) -> None:
+        for listener in self._listeners:
+            listener(news)
 
     def _in_background(self, errand: Coroutine[None, None, None]) -> None:
         task = asyncio.create_task(errand)

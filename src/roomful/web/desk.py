@@ -1,8 +1,10 @@
 """What the web room itself keeps: whom it recognised, which streams are open, who follows all spaces."""
 
 import asyncio
+import logging
 
-from roomful.domain.news import Moved, News, Removed, Revoked
+from roomful.domain.errors import RoomfulError
+from roomful.domain.news import Behind, Moved, News, Removed, Revoked
 from roomful.web.auth import Auth
 from roomful.web.feeds.people import People
 from roomful.web.house import House
@@ -10,6 +12,7 @@ from roomful.web.readers import Readers
 from roomful.web.sse import FrameShelf
 from roomful.web.transfers import Transfers
 
+logger = logging.getLogger("roomful.web")
 LAST_WORDS_SECONDS = 0.25
 """How long a stream has to tell its reader that they were put out, before it is ended."""
 
@@ -22,12 +25,19 @@ class Desk:
         self.people = People(house)
         self.shelf = FrameShelf()
         self.transfers = Transfers()
+        self._refreshing: asyncio.Task[None] | None = None
         house.others.listen(self._hear)
 
     def forget_tokens(self, entity_id: str, token_id: str | None) -> None:
         """They have ended, and with them the streams they opened."""
         self.auth.forget(entity_id)
         self.readers.end_token(entity_id, token_id)
+
+    async def _refresh(self) -> None:
+        try:
+            await self.people.refresh_all()
+        except RoomfulError as error:
+            logger.warning("people's spaces could not be looked for: %s", error.detail)
 
     def _hear(self, news: News) -> None:
         """What happened in another process."""
@@ -42,5 +52,7 @@ class Desk:
                 self.forget_tokens(entity_id, token_id)
             case Removed(space_id):
                 self.readers.end_space(space_id)
+            case Behind():
+                self._refreshing = asyncio.create_task(self._refresh())
             case _:
                 pass

@@ -39,7 +39,7 @@ class People:
         if person.leaving is not None:
             person.leaving.cancel()
             person.leaving = None
-        if person.loaded is None:
+        if person.loaded is None or person.loaded.done():
             person.loaded = asyncio.create_task(self._load(person))
         try:
             await asyncio.shield(person.loaded)
@@ -75,6 +75,18 @@ class People:
             person.spaces -= {space_id}
             self._house.bus.end_relay(space_channel(space_id), person.channel)
 
+    async def refresh(self, person: Person) -> bool:
+        """Whether the person is in other spaces than was known here."""
+        before = person.spaces
+        await self._load(person)
+        return person.spaces != before
+
+    async def refresh_all(self) -> None:
+        """What happened in other processes may not have been told."""
+        for person in list(self._people.values()):
+            if await self.refresh(person):
+                self._house.bus.renew([person.channel])
+
     async def _load(self, person: Person) -> None:
         """Reads until nothing changed while it read."""
         while True:
@@ -82,10 +94,13 @@ class People:
             mine = await self._house.store.my_spaces(person.entity_id)
             if moves == person.moves:
                 break
-        person.spaces = frozenset(each.space.id for each in mine)
-        for space_id in person.spaces:
+        now = frozenset(each.space.id for each in mine)
+        for space_id in person.spaces - now:
+            self._house.bus.end_relay(space_channel(space_id), person.channel)
+        person.spaces = now
+        for space_id in now:
             self._house.bus.relay(space_channel(space_id), person.channel)
-        await asyncio.gather(*(self._house.bus.follows(space_channel(id)) for id in person.spaces))
+        await asyncio.gather(*(self._house.bus.follows(space_channel(id)) for id in now))
 
     def _forget(self, person: Person) -> None:
         for space_id in person.spaces:

@@ -52,6 +52,8 @@ class PersonFeed:
     async def open(self) -> tuple[Subscription, bytes]:
         is_new = self._person is None
         person = self._person = self._person or await self._desk.people.follow(self._entity_id)
+        if not is_new:
+            await self._desk.people.refresh(person)
         here = self._house.bus.position(person.channel)
         self._epoch = f"{person.generation}-{here.epoch}"
         after = self._who.after if is_new else None

@@ -47,6 +47,7 @@ class PostFeed:
     async def open(self) -> tuple[Subscription, bytes]:
         await self._house.bus.follows(self._channel)
         if self._posted is not None:
+            await self._house.access.space(self._who.principal, self.space_id, "read")
             return await self._again(self._posted)
         before = self._house.bus.position(self._channel)
         self._epoch = before.epoch

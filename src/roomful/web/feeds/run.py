@@ -8,8 +8,9 @@ from roomful.domain.messages import Message
 from roomful.domain.ports import Entry, Subscription
 from roomful.domain.runs import ENDED, Call, Run
 from roomful.domain.shape import Noun, encode_json
-from roomful.domain.wire import Form, one_frame
+from roomful.domain.wire import Form, event_data, event_name, one_frame
 from roomful.spaces.announcer import run_channel
+from roomful.spaces.run_news import run_event
 from roomful.web.desk import Desk
 from roomful.web.feeds.following import TRIES, Following
 from roomful.web.sse import frame_of
@@ -36,7 +37,8 @@ class RunFeed:
     async def open(self) -> tuple[Subscription, bytes]:
         bus = self._house.bus
         await bus.follows(self._channel)
-        after = self._who.after if not self._epoch else None
+        is_again = bool(self._epoch)
+        after = self._who.after if not is_again else None
         self._epoch = bus.position(self._channel).epoch
         if after is not None:
             subscription = bus.subscribe(self._channel, after)
@@ -49,7 +51,15 @@ class RunFeed:
         if subscription is None:
             raise Unavailable("this run is too lively to be read just now: try again")
         self.has_ended = snapshot.run.ended
-        return subscription, one_frame("snapshot", encode_json(snapshot), str(position))
+        opening = one_frame("snapshot", encode_json(snapshot), str(position))
+        if is_again and self.has_ended:
+            opening += self._end(snapshot.run)
+        return subscription, opening
+
+    def _end(self, run: Run) -> bytes:
+        """It came while nobody heard of it."""
+        event = run_event(run, "")
+        return one_frame(event_name(event, self._form), event_data(event, self._form, ""))
 
     def frames(self, entries: list[Entry]) -> bytes:
         self.has_ended = self.has_ended or any(map(_is_the_end, entries))
