@@ -4,7 +4,9 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from tests.http.pairing import Room
+import pytest
+
+from tests.http.pairing import WORDS, Room, grown
 from tests.http.test_stories import at_once
 from tests.http.test_visibility import calling
 from tests.http.test_waiting import FORM
@@ -152,3 +154,32 @@ def test_a_plan_is_carried_out_by_one_gateway(cluster: Cluster, model: FakeOpenA
     eventually(lambda: len(planned()) >= 2, "both plans are carried out")
     assert len(planned()) == 2
     assert [run["status"] for run in planned()] == ["completed", "completed"]
+
+
+@requirement("X-08", "X-05")
+@pytest.mark.parametrize("gateway", ["the same", "the other"])
+def test_a_card_answered_while_the_agent_goes_on_speaking_costs_no_word(
+    cluster: Cluster, model: FakeOpenAI, gateway: str
+) -> None:
+    """The answer changes one part of a message whose other part still grows."""
+    room = Room(cluster, model, FORM, speaks="tools")
+    speaks = call("sendSpaceMessage", {"spaceId": room.id, "text": WORDS}, id="call_c", index=1, size=1)
+    held = [piece for each in speaks for piece in (hold(), each)]
+    model.answer(Answer([*call("form", {"q": "?"}, id="call_f"), *held]), Answer([]))
+    who = room.ada if gateway == "the same" else room.bob
+    with room.reading() as (ada, bob):
+        run_id = room.begin()
+        ready = ada.wait_for("tool-call")
+        model.release(times=len(held) // 2 - len(WORDS))
+        for count in range(1, 4):
+            before = grown(bob.events)
+            model.release(times=12)
+            bob.wait(lambda events, before=before: grown(events) > before, "words as they come")
+            body = {"toolCallId": ready.data["toolCallId"], "result": "yes"}
+            answer = who.request("POST", f"/api/runs/{run_id}/tool-results", body)
+            assert answer.status_code == (200 if count == 1 else 409)
+        model.release(times=len(held))
+        for reader in (ada, bob):
+            reader.wait_for("run.completed")
+        [_, message] = room.alike(ada, bob)
+    assert [part["text"] for part in message["parts"] if part["type"] == "text"] == [WORDS]

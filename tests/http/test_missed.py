@@ -9,7 +9,7 @@ import pytest
 import redis as redis_client
 
 from tests.http.pairing import WORDS, Room, grown, step_by_step
-from tests.http.test_gateways import comes_in
+from tests.http.test_gateways import comes_in, said
 from tests.requirements import requirement
 from tests.servers.cluster import Cluster, eventually
 from tests.servers.fake_openai import FakeOpenAI, text
@@ -124,7 +124,8 @@ def test_garbage_among_the_gateways_news_stops_nothing(
         run_id = room.begin()
         for count in range(1, 4):
             model.release()
-            bob.wait(lambda events, least=count: grown(events) >= least, "words as they come")
+            words = WORDS[: 5 * count]
+            bob.wait(lambda _, words=words: words in said(bob.state()), "words as they come")
         model.release(times=len(pieces))
         bob.wait_for("run.completed", runId=run_id)
         room.alike(ada, bob)

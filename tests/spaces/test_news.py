@@ -30,6 +30,7 @@ from roomful.domain.events import (
     TextEnded,
     TextStarted,
 )
+from roomful.domain.fold import SpaceView
 from roomful.domain.messages import Message, ReasoningPart, TextPart, ToolCallPart
 from roomful.domain.news import Hello, Reached, Told, announcement_of, decode_parcel, encode_parcel, told
 from roomful.domain.runs import PendingCall, RunError, Trigger
@@ -177,3 +178,48 @@ def test_growth_of_what_is_not_known_is_not_passed_on() -> None:
         SubagentText,
         SubagentEnded,
     }
+
+
+@pytest.mark.parametrize("open_only", [True, False])
+def test_a_part_that_a_change_does_not_name_goes_on_growing(open_only: bool) -> None:
+    view = SpaceView(open_only=open_only)
+    card = ToolCallPart(id="p1", tool_call_id="c1", tool_name="t", status="waiting")
+    for part_id in ("p1", "p2"):
+        view.apply(TextStarted(**PLACE | {"part_id": part_id}, **START))
+    view.apply(CallStarted(**PLACE | {"part_id": "p3"}, **START, tool_call_id="c3", tool_name="t"))
+    view.apply(TextDelta(part_id="p2", delta="one ", offset=0))
+    view.apply(CallInput(tool_call_id="c3", ops=[("append", "/a", "x")]))
+    changed = msgspec.structs.replace(MESSAGE, parts=[card])
+    view.apply(MessageChanged(space_id="s", message=changed))
+    view.apply(TextDelta(part_id="p2", delta="two", offset=4))
+    view.apply(CallInput(tool_call_id="c3", ops=[("append", "/a", "y")]))
+
+    [message] = view.messages()
+    [first, text, call] = message.parts
+    assert first == card
+    assert isinstance(text, TextPart)
+    assert isinstance(call, ToolCallPart)
+    assert (text.text, call.args) == ("one two", {"a": "xy"})
+
+
+def test_what_is_said_of_a_part_that_does_not_grow_is_not_passed_on() -> None:
+    """One who does not know yet that its run was canceled still speaks."""
+    heard: list[Announcement] = []
+
+    class Listening:
+        def publish(self, channel: str, announcements: Any) -> None:
+            heard.extend(announcements)
+
+    announcer = Announcer(Listening())  # pyright: ignore[reportArgumentType]
+    final = msgspec.structs.replace(MESSAGE, status="final", parts=[TextPart(id="p", text="on")])
+    said: list[SpaceEvent] = [
+        TextStarted(**PLACE, **START),
+        TextDelta(part_id="p", delta="one", offset=0),
+        MessageChanged(space_id="s", message=final),
+        TextDelta(part_id="p", delta="late", offset=3),
+        TextEnded(**PLACE, run_id="r"),
+    ]
+    for event in said:
+        announcer.hear(Announcement(event=event, space_id="s"), in_step=True)
+
+    assert [one.event for one in heard] == said[:3]

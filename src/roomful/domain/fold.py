@@ -124,6 +124,10 @@ class SpaceView:
                     growing.settle()
         return message
 
+    def is_growing(self, event: TextDelta | TextEnded | CallInput) -> bool:
+        key = event.tool_call_id if isinstance(event, CallInput) else event.part_id
+        return key in self._growing
+
     @property
     def is_empty(self) -> bool:
         return not self._messages
@@ -231,15 +235,16 @@ class SpaceView:
                     self._grow(emptied)
 
     def _put_message(self, changed: Message) -> None:
+        """Parts that it does not name go on growing."""
         for part in changed.parts:
             self._growing.pop(_key(part), None)
         known = self._messages.get(changed.id)
         if self._open_only and (known is None or changed.status == "final"):
-            self._messages.pop(changed.id, None)
+            self.forget(changed.id)
             return
         merged = msgspec.structs.replace(changed, parts=merge_parts(known.parts if known else [], changed))
         self._messages[changed.id] = merged
-        for part in merged.parts:
+        for part in changed.parts:
             if part.status == "streaming":
                 self._grow(part)
 

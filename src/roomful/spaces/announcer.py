@@ -132,10 +132,14 @@ class Announcer:
 
     def hear(self, announcement: Announcement, *, in_step: bool) -> None:
         """`in_step` when everything is known here that its sender announced before."""
-        event = announcement.event
+        event, view = announcement.event, self._views.get(announcement.space_id)
         if not in_step and isinstance(event, _GROWTH):
             return
-        if isinstance(event, CallInput) and (view := self._views.get(announcement.space_id)) is not None:
+        if isinstance(event, TextDelta | TextEnded | CallInput) and (
+            view is None or not view.is_growing(event)
+        ):
+            return
+        if isinstance(event, CallInput) and view is not None:
             view.follow_arguments(event)
         if in_step or (isinstance(event, _SETTLING) and message_of(event) in self._own):
             self._fold(announcement, is_own=False)

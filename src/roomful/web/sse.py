@@ -163,7 +163,10 @@ class EventStream:
             if data:
                 await self._write(send, {"type": "http.response.body", "body": data, "more_body": True})
             if subscription.cut == "renewed" and not self._ended and not self._feed.has_ended:
-                subscription, data = await self._begin_anew(subscription)
+                data = self._feed.frames(subscription.take())
+                if not self._feed.has_ended:
+                    subscription, opening = await self._begin_anew(subscription)
+                    data += opening
                 continue
             if self._ended or self._feed.has_ended or subscription.cut:
                 return subscription
