@@ -89,6 +89,7 @@ class Sharing:
         self._tasks: set[asyncio.Task[None]] = set()
         self._behind = asyncio.Event()
         self._is_new = True
+        self._is_blind = False
 
     async def start(self) -> None:
         self._moments.on_begin = self._telling.batch_begins
@@ -285,8 +286,11 @@ class Sharing:
                 self._behind.set()
             try:
                 await self._look()
+                self._is_blind = False
             except RoomfulError as error:
-                log.warning("what others wrote could not be looked for: %s", error.detail)
+                if not self._is_blind:
+                    log.warning("what others wrote could not be looked for: %s", error.detail)
+                self._is_blind = True
 
     async def _look(self) -> None:
         """What others wrote and did not tell: at the last look it was there, and it is not heard yet."""
