@@ -1,10 +1,10 @@
 """An agent outside a Roomful process, on the bus they share."""
 
-import time
 from collections.abc import Callable
 from typing import Any
 
 from roomful.bus import Bus, BusMessage, MessageEnvelope
+from tests.servers.cluster import eventually
 from tests.servers.roomful import PATIENCE, Caller, Roomful
 
 MEMBERS = ("ada", "scout")
@@ -37,11 +37,7 @@ class Outside:
 
 def wait(look: Callable[[], Any], seconds: float = PATIENCE) -> Any:
     """What `look` finds, once it does."""
-    deadline = time.monotonic() + seconds
-    while not (found := look()):
-        assert time.monotonic() < deadline, f"did not come within {seconds:g} s"
-        time.sleep(0.01)
-    return found
+    return eventually(look, "what is looked for", seconds)
 
 
 def furnish(house: Roomful, *members: str) -> Caller:

@@ -3,12 +3,12 @@
 import contextlib
 import os
 import signal
-from collections.abc import Iterator
 
 import pytest
 import redis as redis_client
 
 from tests.http.pairing import WORDS, Room, grown, step_by_step
+from tests.http.test_bus_lost import killed
 from tests.http.test_gateways import comes_in, said
 from tests.requirements import requirement
 from tests.servers.cluster import Cluster, eventually
@@ -16,14 +16,7 @@ from tests.servers.fake_openai import FakeOpenAI, text
 from tests.servers.redis import RedisServer
 from tests.servers.roomful import Listener
 
-
-@contextlib.contextmanager
-def without(redis: RedisServer) -> Iterator[None]:
-    redis.kill()
-    try:
-        yield
-    finally:
-        redis.start()
+without = contextlib.contextmanager(killed)
 
 
 def put_out(room: Room) -> None:
