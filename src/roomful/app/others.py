@@ -5,16 +5,14 @@ from collections.abc import Callable, Sequence
 
 from roomful.bus import MemoryBus, RedisTopics
 from roomful.domain.errors import Invalid
-from roomful.domain.events import Announcement, CallCompleted, CallFailed, CallReady, MessageChanged
+from roomful.domain.events import Announcement
 from roomful.domain.neighbours import Link
 from roomful.domain.news import News
 from roomful.domain.ports import Clock, Store
 from roomful.runs.worker import Worker
 from roomful.settings import Settings
-from roomful.spaces.announcer import Announcer
+from roomful.spaces.announcer import SETTLING, Announcer
 from roomful.spaces.sharing import Sharing
-
-_SETTLING = (MessageChanged, CallReady, CallCompleted, CallFailed)
 
 
 class Alone:
@@ -88,7 +86,7 @@ def find_others(
 
     def fold_own(announcement: Announcement) -> None:
         voice = worker.voice(announcement.run_id or "")
-        if voice is not None and isinstance(announcement.event, _SETTLING):
+        if voice is not None and isinstance(announcement.event, SETTLING):
             voice.fold([announcement])
 
     link = _link(settings.bus, secret)

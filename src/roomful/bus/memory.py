@@ -61,8 +61,8 @@ class MemoryBus:
 
     async def follows(self, channel: str) -> None:
         log = self._followed(channel)
-        if self.on_follow is not None and (log.ready is None or _has_failed(log.ready)):
-            log.ready = asyncio.ensure_future(self.on_follow(channel))
+        if log.ready is not None and _has_failed(log.ready):
+            log.ready = self._ready(channel)
         if log.ready is not None:
             await asyncio.shield(log.ready)
 
@@ -94,11 +94,16 @@ class MemoryBus:
             if len(self._channels) >= self._sweep_at:
                 self._sweep()
             log = self._channels[channel] = _Channel(self._new_epoch())
-            if self.on_follow is not None:
-                log.ready = asyncio.ensure_future(self.on_follow(channel))
-                log.ready.add_done_callback(_has_failed)
+            log.ready = self._ready(channel)
         log.followed_at = self._clock.now()
         return log
+
+    def _ready(self, channel: str) -> "asyncio.Future[None] | None":
+        if self.on_follow is None:
+            return None
+        ready = asyncio.ensure_future(self.on_follow(channel))
+        ready.add_done_callback(_has_failed)
+        return ready
 
     def _leave(self, channel: str) -> None:
         del self._channels[channel]

@@ -30,7 +30,7 @@ _PER_SPACE = (CallStarted, CallInput, CallReady, CallCompleted, CallFailed)
 """On a run's own stream these are told once and whole, not once per space."""
 _GROWTH = (TextDelta, CallInput, TextEnded, SubagentCall, SubagentText, SubagentEnded)
 """These say only what is new, to somebody who has all that was before."""
-_SETTLING = (MessageChanged, CallReady, CallCompleted, CallFailed)
+SETTLING = (MessageChanged, CallReady, CallCompleted, CallFailed)
 """What others may say of a message that grows here: its card was answered."""
 
 
@@ -141,7 +141,7 @@ class Announcer:
             return
         if isinstance(event, CallInput) and view is not None:
             view.follow_arguments(event)
-        if in_step or (isinstance(event, _SETTLING) and message_of(event) in self._own):
+        if in_step or (isinstance(event, SETTLING) and message_of(event) in self._own):
             self._fold(announcement, is_own=False)
         self._bus.publish(space_channel(announcement.space_id), (announcement,))
 

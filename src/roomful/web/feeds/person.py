@@ -49,20 +49,19 @@ class PersonFeed:
         self._epoch = ""
         self._missed = MissedEnds(self._house.announcer, self._who.form)
 
-    async def open(self) -> tuple[Subscription, bytes]:
-        is_new = self._person is None
+    async def open(self, *, again: bool = False) -> tuple[Subscription, bytes]:
         person = self._person = self._person or await self._desk.people.follow(self._entity_id)
-        if not is_new:
+        if again:
             await self._desk.people.refresh(person)
         here = self._house.bus.position(person.channel)
         self._epoch = f"{person.generation}-{here.epoch}"
-        after = self._who.after if is_new else None
+        after = None if again else self._who.after
         if after is not None and after.epoch == self._epoch:
             subscription = self._house.bus.subscribe(person.channel, Position(here.epoch, after.offset))
             if subscription is not None:
                 return subscription, self.frames(subscription.take())
         subscription, opening = await self._start(person)
-        return subscription, opening if is_new else opening + self._missed.frames(person.spaces)
+        return subscription, opening + self._missed.frames(person.spaces) if again else opening
 
     def frames(self, entries: list[Entry]) -> bytes:
         heard = [entry for entry in entries if self._hears(entry.announcement)]

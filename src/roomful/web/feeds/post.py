@@ -44,9 +44,9 @@ class PostFeed:
         self._leaning: dict[str, int] = {}
         """Runs of ours that wait for others, and for how many."""
 
-    async def open(self) -> tuple[Subscription, bytes]:
+    async def open(self, *, again: bool = False) -> tuple[Subscription, bytes]:
         await self._house.bus.follows(self._channel)
-        if self._posted is not None:
+        if again and self._posted is not None:
             await self._house.access.space(self._who.principal, self.space_id, "read")
             return await self._again(self._posted)
         before = self._house.bus.position(self._channel)

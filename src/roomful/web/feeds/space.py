@@ -21,16 +21,14 @@ class SpaceFeed:
         self._shelf = desk.shelf
         self._epoch = ""
         self._shared: SharedFrames | None = None
-        self._is_open = False
         self._missed = MissedEnds(self._house.announcer, who.form)
 
-    async def open(self) -> tuple[Subscription, bytes]:
+    async def open(self, *, again: bool = False) -> tuple[Subscription, bytes]:
         await self._house.bus.follows(self._channel)
-        resumed = None if self._is_open else self._resume()
+        resumed = None if again else self._resume()
         subscription, opening = resumed or await self._start()
-        if self._is_open:
+        if again:
             opening += self._missed.frames([self.space_id])
-        self._is_open = True
         try:
             # Asked again now that nothing can be missed: who was put out before hears nothing, and whoever
             # is put out from now on hears of it.
