@@ -10,6 +10,7 @@ BIN := $(VENV)/bin
 UV := $(BIN)/uv
 PINNED := $(VENV)/.pinned
 READY := $(VENV)/.ready
+CLIENTS := tests/clients/node_modules/.package-lock.json
 
 # Trust the certificates that the machine trusts; never fetch another Python.
 export UV_SYSTEM_CERTS ?= 1
@@ -29,7 +30,7 @@ setup: $(READY) ## make .venv with everything pinned in it
 run: setup ## start the demo on PORT (8000)
 	$(BIN)/roomful demo --port $(PORT)
 
-test: check ## run the checks, then the tests; PYTEST_ARGS replaces "-n 2"
+test: check $(CLIENTS) ## run the checks, then the tests; PYTEST_ARGS replaces "-n 2"
 	$(BIN)/pytest $(PYTEST_ARGS)
 
 check: setup ## run the formatter's, linter's, type and import checks
@@ -39,7 +40,7 @@ check: setup ## run the formatter's, linter's, type and import checks
 	$(BIN)/lint-imports
 	$(UV) pip check --python $(BIN)/python
 
-test-long: setup ## run the tests marked as long
+test-long: setup $(CLIENTS) ## run the tests marked as long
 	$(BIN)/pytest -m long --timeout 1800 $(PYTEST_ARGS)
 
 format: setup ## format the code and mend what the linter can mend
@@ -55,7 +56,7 @@ pins: $(UV) ## write requirements/*.txt anew; PINS_ARGS=--upgrade takes newer ve
 	$(COMPILE) --output-file requirements/uv.txt --group installer
 
 clean: ## remove .venv, caches and builds
-	rm -rf $(VENV) dist .hypothesis .import_linter_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) tests/clients/node_modules dist .hypothesis .import_linter_cache .pytest_cache .ruff_cache
 	find src tests -name __pycache__ -prune -exec rm -rf {} +
 
 $(UV): requirements/uv.txt
@@ -71,4 +72,9 @@ $(PINNED): $(UV) requirements/dev.txt
 
 $(READY): $(PINNED) pyproject.toml
 	$(UV) pip install --quiet --no-deps --no-build-isolation --python $(BIN)/python --editable .
+	@touch $@
+
+# The clients that drive a gateway in the tests; what a Roomful itself needs is never here.
+$(CLIENTS): tests/clients/package.json tests/clients/package-lock.json
+	npm ci --prefix tests/clients --loglevel error
 	@touch $@
