@@ -401,8 +401,8 @@ class View:
             }
             part |= {"args": {}} if data["showsArgs"] else {}
             part |= {"result": None} if data["showsResult"] else {}
-            part |= {"customUI": data["customUI"]} if "customUI" in data else {}
-            part |= {"targetEntityId": data["targetEntityId"]} if "targetEntityId" in data else {}
+            kept = ("customUI", "targetEntityId", "asks", "agentId", "step")
+            part |= {field: data[field] for field in kept if field in data}
         message["parts"].append(part)
 
     def _call(self, name: str, data: dict[str, Any]) -> None:

@@ -9,7 +9,7 @@ from typing import ClassVar, Literal, TypeAlias
 import msgspec
 
 from roomful.domain.arguments import Arguments, Op
-from roomful.domain.messages import Message
+from roomful.domain.messages import Asks, Message
 from roomful.domain.runs import PendingCall, RunError, RunStatus, Trigger, WaitsFor
 from roomful.domain.shape import UNSET, Json, Noun, Unset
 from roomful.domain.spaces import Member
@@ -68,6 +68,9 @@ class CallStarted(Noun):
     tool_name: str
     custom_ui: str | Unset = msgspec.field(default=UNSET, name="customUI")
     target_entity_id: str | Unset = UNSET
+    asks: Asks | Unset = UNSET
+    agent_id: str | Unset = UNSET
+    step: int | Unset = UNSET
     shows_args: bool = True
     shows_result: bool = True
 

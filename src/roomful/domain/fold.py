@@ -272,6 +272,9 @@ def _new_part(event: TextStarted | CallStarted) -> Part:
             custom_ui=event.custom_ui,
             run_id=event.run_id,
             target_entity_id=event.target_entity_id,
+            asks=event.asks,
+            agent_id=event.agent_id,
+            step=event.step,
         )
     if event.reasoning:
         return ReasoningPart(id=event.part_id, text="", status="streaming", step=event.step)

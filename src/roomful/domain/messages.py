@@ -10,6 +10,8 @@ from roomful.domain.trails import Child
 PartStatus = Literal["streaming", "ready", "running", "waiting", "complete", "error", "canceled", "unknown"]
 UNSETTLED: frozenset[PartStatus] = frozenset({"streaming", "ready", "running"})
 MessageStatus = Literal["open", "final"]
+Asks = Literal["answer", "approval"]
+"""What a call wants of people: that they answer it, or that they agree before it is executed."""
 
 
 class TextPart(Noun, tag_field="type", tag="text"):
@@ -18,7 +20,7 @@ class TextPart(Noun, tag_field="type", tag="text"):
     status: PartStatus = "complete"
     tool_call_id: str | Unset = UNSET
     step: int | Unset = UNSET
-    """Of plain words: the model's answer they belong to. If that has to be given again, they are too."""
+    """The model's answer they belong to. If that has to be given again, plain words are too."""
 
 
 class ReasoningPart(Noun, tag_field="type", tag="reasoning"):
@@ -43,6 +45,9 @@ class ApprovalCard(Noun):
     args_hash: str
     trigger_space_id: str | Unset = UNSET
     trigger_entity_id: str | Unset = UNSET
+    approved: bool | Unset = UNSET
+    """What was decided, once it was."""
+    reason: str | Unset = UNSET
 
 
 class ToolCallPart(Noun, tag_field="type", tag="tool_call"):
@@ -59,6 +64,11 @@ class ToolCallPart(Noun, tag_field="type", tag="tool_call"):
     error: str | Unset = UNSET
     custom_ui: str | Unset = msgspec.field(default=UNSET, name="customUI")
     target_entity_id: str | Unset = UNSET
+    asks: Asks | Unset = UNSET
+    agent_id: str | Unset = UNSET
+    """Of a delegation: to whom."""
+    step: int | Unset = UNSET
+    """The model's answer that it belongs to, where that is not the run's first."""
     approval: ApprovalCard | Unset = UNSET
     answers: list[MemberAnswer] | Unset = UNSET
     question: Json | Unset = UNSET

@@ -144,6 +144,8 @@ class Call(Noun):
     places: list[Place] = []
     answered_by: str | Unset = UNSET
     answered_at: str | Unset = UNSET
+    reason: str | Unset = UNSET
+    """Why somebody did not agree to it."""
     answers: list[MemberAnswer] | Unset = UNSET
     waits_for: WaitsFor | Unset = UNSET
     deadline: float | Unset = UNSET

@@ -164,6 +164,14 @@ class ToolSpec(Frozen):
         return isinstance(self.executor, Client)
 
     @property
+    def delegate_id(self) -> str | Unset:
+        """Of a sub-agent's tool: the id under which it is shown."""
+        if not isinstance(self.executor, SubAgent):
+            return UNSET
+        own: Json = self.executor.config
+        return self.executor.agent_id or str((own and own.get("id")) or self.name)
+
+    @property
     def told_at_once(self) -> Json | Unset:
         """What the model is told of a card that nobody has to answer before the run goes on."""
         if isinstance(self.executor, Client) and not self.executor.wait:

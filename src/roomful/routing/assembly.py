@@ -5,6 +5,7 @@ from typing import assert_never
 from roomful.domain.arguments import Arguments, Op, pointer
 from roomful.domain.deltas import CallOpened
 from roomful.domain.events import CallInput, CallStarted, TextDelta, TextStarted
+from roomful.domain.messages import Asks
 from roomful.domain.runs import Call, CallStatus, Place, WaitsFor
 from roomful.domain.shape import UNSET, Json, Unset, clean_text
 from roomful.domain.tools import TextShape, ToolCallShape, ToolSpec, Visibility
@@ -24,6 +25,7 @@ class Assembly:
         spec: ToolSpec | None,
         finder: RouteFinder | None,
         voice: Voice,
+        step: int,
         *,
         is_granted: bool = False,
     ) -> None:
@@ -38,6 +40,7 @@ class Assembly:
         self.args: dict[str, Json] = {}
         self._finder = finder
         self._voice = voice
+        self._step = step
         self._scanner = ArgumentScanner()
         self._raw: list[str] = []
         self._so_far = Arguments()
@@ -171,10 +174,18 @@ class Assembly:
                 tool_name=spec.name,
                 custom_ui=spec.shape.component or UNSET,
                 target_entity_id=self.audience or UNSET,
+                asks=self._asks(spec),
+                agent_id=spec.delegate_id if full else UNSET,
+                step=self._step or UNSET,
                 shows_args=full,
                 shows_result=full,
             )
-        return self._voice.start(space_id, TextStarted, tool_call_id=self.call_id)
+        return self._voice.start(space_id, TextStarted, tool_call_id=self.call_id, step=self._step or UNSET)
+
+    def _asks(self, spec: ToolSpec) -> Asks | Unset:
+        if self.needs_approval:
+            return "approval"
+        return "answer" if spec.asks else UNSET
 
     def _show(self, ops: list[Op]) -> None:
         assert self.spec is not None
@@ -227,14 +238,14 @@ class Assembly:
         elsewhere = self.route is not None and set(self.route.spaces) - {self._voice.run.asks_in}
         return Visibility.STATUS if elsewhere and seen is not Visibility.HIDDEN else seen
 
-    def as_call(self, step: int, index: int) -> Call:
+    def as_call(self, index: int) -> Call:
         """The record of this call, ready to be executed or failed."""
         spec = self.spec
         keeps_raw = spec is None or spec.route.injected or self.failure is not None
         return Call(
             id=self.call_id,
             run_id=self._voice.run.id,
-            step=step,
+            step=self._step,
             index=index,
             tool_name=self.opened.name,
             args=self.args,

@@ -127,7 +127,7 @@ class StepRouter:
             )
         granted = spec is not None and spec.approval is not None and self._around.granted.whatever(spec.name)
         call_id = self._call_id(opened.name, spec)
-        assembly = Assembly(call_id, opened, spec, finder, self._voice, is_granted=granted)
+        assembly = Assembly(call_id, opened, spec, finder, self._voice, self._step, is_granted=granted)
         if spec is None:
             assembly.failure = _no_such_tool(opened.name, self._tools)
         self._by_index[opened.index] = assembly
@@ -158,7 +158,7 @@ class StepRouter:
 
     def _store(self, index: int, assembly: Assembly) -> None:
         """The call is whole, or will never be: it is kept with its id, and its spaces are told."""
-        call = assembly.as_call(self._step, len(self._stored))
+        call = assembly.as_call(len(self._stored))
         if call.waits_for == "approval" and self._around.granted.covers(
             call.tool_name, call.space_ids, call.args
         ):

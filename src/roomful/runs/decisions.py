@@ -37,6 +37,7 @@ def read_decision(result: Json) -> Decision:
 def apply_decision(decision: Decision, spec: ToolSpec, call: Call, who: str) -> None:
     """An approval is bound to the exact arguments: the edited ones, or those that were shown."""
     if not decision.approved:
+        call.reason = decision.reason or UNSET
         reason = f": {decision.reason}" if decision.reason else ""
         call.status, call.error = "error", f"{who} did not approve this call{reason}"
         return

@@ -9,7 +9,7 @@ import msgspec
 from roomful.domain.changes import Change, SaveParts
 from roomful.domain.errors import Conflict
 from roomful.domain.events import Announcement, MessageChanged, SpaceEvent
-from roomful.domain.messages import MemberAnswer, Message, Part, ToolCallPart
+from roomful.domain.messages import ApprovalCard, MemberAnswer, Message, Part, ToolCallPart
 from roomful.domain.ports import Clock, Store
 from roomful.domain.run_changes import ExpectCall, SaveCalls, Unblock
 from roomful.domain.runs import SETTLED, Call, Place, Run, Trigger
@@ -190,4 +190,11 @@ def _settled(part: Part, call: Call, child: Child | Unset) -> Part:
         answered_by=call.answered_by,
         answered_at=call.answered_at,
         child=child if call.visibility is Visibility.FULL else UNSET,
+        approval=_decided(part, call),
     )
+
+
+def _decided(part: ToolCallPart, call: Call) -> ApprovalCard | Unset:
+    if part.approval is UNSET or call.waits_for != "approval" or call.answered_by is UNSET:
+        return part.approval
+    return msgspec.structs.replace(part.approval, approved=call.status == "ready", reason=call.reason)

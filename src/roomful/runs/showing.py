@@ -60,4 +60,5 @@ def _part_of(call: Call, spec: ToolSpec, ids: Ids) -> ToolCallPart:
         question=call.question,
         custom_ui=component or UNSET,
         target_entity_id=call.target_entity_id,
+        step=call.step or UNSET,
     )

@@ -7,7 +7,15 @@ import msgspec
 
 from roomful.domain.events import SpaceEvent
 from roomful.domain.fold import SpaceView
-from roomful.domain.messages import UNSETTLED, Message, Part, ToolCallPart, as_seen_by, part_for_one
+from roomful.domain.messages import (
+    UNSETTLED,
+    Message,
+    Part,
+    TextPart,
+    ToolCallPart,
+    as_seen_by,
+    part_for_one,
+)
 from roomful.domain.runs import RunStatus
 from roomful.spaces.announcer import copy_of
 
@@ -114,5 +122,7 @@ def by_audience(message: Message) -> list[tuple[Message, str | None]]:
 
 def is_of_step(part: Part, step: int) -> bool:
     """Whether it was begun by an answer that is asked for once more."""
-    is_plain = not isinstance(part, ToolCallPart) and part.step == step
-    return part.status == "streaming" or (is_plain and part.status == "complete")
+    if part.status == "streaming":
+        return True
+    is_said_by_call = isinstance(part, ToolCallPart) or (isinstance(part, TextPart) and part.tool_call_id)
+    return not is_said_by_call and part.step == step and part.status == "complete"

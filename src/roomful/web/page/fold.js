@@ -163,12 +163,13 @@ function newText({ partId, reasoning, toolCallId, step }) {
   return toolCallId && !reasoning ? { ...part, toolCallId } : part;
 }
 
-function newCall({ partId, toolCallId, toolName, runId, showsArgs, showsResult, customUI, targetEntityId }) {
+const CALL_FIELDS = ["customUI", "targetEntityId", "asks", "agentId", "step"];
+
+function newCall({ partId, toolCallId, toolName, runId, showsArgs, showsResult, ...more }) {
   const part = { type: "tool_call", id: partId, toolCallId, toolName, runId, status: "streaming" };
   if (showsArgs) part.args = {};
   if (showsResult) part.result = null;
-  if (customUI) part.customUI = customUI;
-  if (targetEntityId) part.targetEntityId = targetEntityId;
+  for (const name of CALL_FIELDS) if (more[name] !== undefined) part[name] = more[name];
   return part;
 }
 
