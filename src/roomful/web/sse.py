@@ -1,10 +1,11 @@
 """Server-sent events, written straight to ASGI. Whatever can be sent at once goes out in one write."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 from weakref import WeakValueDictionary
 
+import msgspec
 from starlette.types import Message, Receive, Scope, Send
 
 from roomful.domain.entities import Principal
@@ -28,11 +29,21 @@ _HEADERS = {
     "cache-control": "no-store, no-transform",
     "x-accel-buffering": "no",
 }
-_START = {
-    "type": "http.response.start",
-    "status": 200,
-    "headers": [(name.encode(), value.encode()) for name, value in _HEADERS.items()],
-}
+
+
+class Manner(msgspec.Struct, frozen=True):
+    """What a protocol wants of a stream besides its frames."""
+
+    headers: Mapping[str, str] = {}
+    draining: bytes = DRAINING
+    """The last words to a reader who should come back in a moment, to another gateway or to this one."""
+
+    def start(self) -> Message:
+        headers = [(name.encode(), value.encode()) for name, value in {**_HEADERS, **self.headers}.items()]
+        return {"type": "http.response.start", "status": 200, "headers": headers}
+
+
+PLAIN = Manner()
 
 
 class Feed(Protocol):
@@ -102,13 +113,20 @@ class EventStream:
     """One open stream. `opened` first, so that what goes wrong until then is an ordinary answer."""
 
     def __init__(
-        self, feed: Feed, readers: Readers, principal: Principal, credential: Credential, heartbeat: float
+        self,
+        feed: Feed,
+        readers: Readers,
+        principal: Principal,
+        credential: Credential,
+        heartbeat: float,
+        manner: Manner = PLAIN,
     ) -> None:
         self.principal = principal
         self.digest = credential.digest
         self._feed = feed
         self._readers = readers
         self._heartbeat = heartbeat
+        self._manner = manner
         self._subscription: Subscription | None = None
         self._opening = b""
         self._ended: CutReason | None = None
@@ -141,7 +159,7 @@ class EventStream:
         self._subscription.on_cut = self._free
         listener = asyncio.create_task(self._listen(receive))
         try:
-            await self._write(send, _START)
+            await self._write(send, self._manner.start())
             last = await self._tell(self._subscription, send)
             async with asyncio.timeout(FAREWELL_SECONDS):
                 await send(self._last_words(last))
@@ -199,7 +217,7 @@ class EventStream:
             self._subscription.close()
 
     def _last_words(self, subscription: Subscription) -> Message:
-        data = DRAINING if "draining" in (subscription.cut, self._ended) else b""
+        data = self._manner.draining if "draining" in (subscription.cut, self._ended) else b""
         return {"type": "http.response.body", "body": data, "more_body": False}
 
     async def _write(self, send: Send, message: Message) -> None:

@@ -12,13 +12,13 @@ from roomful.web.feeds.person import PersonFeed
 from roomful.web.feeds.run import RunFeed
 from roomful.web.feeds.space import SpaceFeed
 from roomful.web.rules import ENTITY, OWNS_RUN, READS_SPACE
-from roomful.web.sse import EventStream, Feed
+from roomful.web.sse import PLAIN, EventStream, Feed, Manner
 
 
-async def event_stream(ask: Ask[Any, Any, Any], feed: Feed) -> ASGIApp:
+async def event_stream(ask: Ask[Any, Any, Any], feed: Feed, manner: Manner = PLAIN) -> ASGIApp:
     assert ask.credential is not None, "a stream is for somebody"
     heartbeat = ask.house.heartbeat_seconds
-    stream = EventStream(feed, ask.desk.readers, ask.principal, ask.credential, heartbeat)
+    stream = EventStream(feed, ask.desk.readers, ask.principal, ask.credential, heartbeat, manner)
     return await stream.opened()
 
 

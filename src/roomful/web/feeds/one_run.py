@@ -1,0 +1,189 @@
+"""What one run shows in one space, from its first word, in the words of another protocol."""
+
+from collections.abc import Awaitable, Callable
+from typing import Protocol
+
+import msgspec
+
+from roomful.domain.entities import Principal
+from roomful.domain.errors import NotFound, Unavailable
+from roomful.domain.events import (
+    Announcement,
+    CallInput,
+    MemberLeft,
+    MessageChanged,
+    Position,
+    RunChanged,
+    TextDelta,
+)
+from roomful.domain.fold import SpaceView
+from roomful.domain.messages import Message, Part, ToolCallPart
+from roomful.domain.ports import Entry, Subscription
+from roomful.domain.runs import ENDED, WAITING, Run
+from roomful.spaces.announcer import space_channel
+from roomful.spaces.run_news import run_event
+from roomful.web.desk import Desk
+from roomful.web.feeds.following import TRIES, viewer_of
+
+_PAGE = 200
+_decode = msgspec.json.Decoder(Message).decode
+
+
+class Face(Protocol):
+    """A protocol. What it gives are frames, to be sent in this order."""
+
+    @property
+    def is_stuck(self) -> bool:
+        """Something has to be taken back that this protocol cannot: the reader has to begin anew."""
+        ...
+
+    def tell(self, messages: list[Message]) -> bytes:
+        """The run's messages are like this now: all that was not told yet."""
+        ...
+
+    def grow(self, event: TextDelta | CallInput) -> bytes:
+        """The same for a part that grew, without looking at all of it."""
+        ...
+
+    def can_answer(self, part: ToolCallPart) -> bool:
+        """Whether a reader can answer this card in the words of the protocol. Then its stream ends, so that
+        they may."""
+        ...
+
+    def end(self, run: RunChanged | None) -> bytes:
+        """The run has ended, or waits for this reader; None when no run was begun."""
+        ...
+
+
+class Followed(msgspec.Struct, frozen=True):
+    run: Run | None
+    answered: frozenset[str] = frozenset()
+    """Cards that this reader has answered: if they still wait, it is for others."""
+
+
+class OneRunFeed:
+    def __init__(
+        self,
+        desk: Desk,
+        principal: Principal,
+        space_id: str,
+        find: Callable[[], Awaitable[Followed]],
+        face: Face,
+    ) -> None:
+        """`find` says which run, and may be what begins it: it is asked once."""
+        self.space_id = space_id
+        self.has_ended = False
+        self._house = desk.house
+        self._principal = principal
+        self._viewer = viewer_of(principal)
+        self._find = find
+        self._face = face
+        self._channel = space_channel(space_id)
+        self._followed: Followed | None = None
+        self._view = SpaceView()
+
+    async def open(self, *, again: bool = False) -> tuple[Subscription, bytes]:
+        if again:
+            await self._house.access.space(self._principal, self.space_id, "read")
+        if self._followed is None:
+            self._followed = await self._find()
+        run = self._followed.run
+        if run is None:
+            return await self._open_for_nobody()
+        for _ in range(TRIES):
+            before = await self._run(run.id)
+            subscription, messages = await self._read(before)
+            if subscription is None:
+                continue
+            after = await self._run(run.id)
+            if after.status in WAITING | ENDED and after.status != before.status:
+                subscription.close()  # How it came to that may have been told before we followed.
+                continue
+            self._view = SpaceView()
+            self._view.load(messages, [], [])
+            told = self._face.tell(messages) + self._look_at(run_event(before, self.space_id))
+            return subscription, told if self.has_ended else told + self.frames(subscription.take())
+        raise Unavailable("this space is too lively to be read just now: try again")
+
+    def frames(self, entries: list[Entry]) -> bytes:
+        frames: list[bytes] = []
+        for entry in entries:
+            if self.has_ended:
+                break
+            frames.append(self._frame(entry.announcement))
+        return b"".join(frames)
+
+    def close(self) -> None:
+        pass
+
+    def _frame(self, announcement: Announcement) -> bytes:
+        event = announcement.event
+        if isinstance(event, MemberLeft) and event.member.entity_id == self._viewer:
+            self.has_ended = True
+            return b""
+        if not self._is_ours(announcement):
+            return b""
+        self._view.apply(event)
+        if isinstance(event, TextDelta | CallInput):
+            return self._face.grow(event)
+        if isinstance(event, RunChanged):
+            return self._look_at(event)
+        told = self._face.tell(self._view.messages())
+        return told + self._face.end(None) if self._is_stuck() else told
+
+    def _is_ours(self, announcement: Announcement) -> bool:
+        assert self._followed is not None
+        run, event = self._followed.run, announcement.event
+        if run is None or announcement.audience not in (None, self._viewer):
+            return False
+        if isinstance(event, MessageChanged):
+            return event.message.run_id == run.id
+        return (event.run_id if isinstance(event, RunChanged) else announcement.run_id) == run.id
+
+    def _look_at(self, run: RunChanged) -> bytes:
+        """The last words, if there is nothing more to hear."""
+        if run.status not in ENDED and not (run.status in WAITING and self._asks_reader()):
+            return b""
+        self.has_ended = True
+        return self._face.tell(self._view.messages()) + self._face.end(run)
+
+    def _is_stuck(self) -> bool:
+        self.has_ended = self.has_ended or self._face.is_stuck
+        return self._face.is_stuck
+
+    def _asks_reader(self) -> bool:
+        assert self._followed is not None
+        parts: list[Part] = [part for message in self._view.messages() for part in message.parts]
+        return any(
+            isinstance(part, ToolCallPart)
+            and part.status == "waiting"
+            and part.tool_call_id not in self._followed.answered
+            and self._face.can_answer(part)
+            for part in parts
+        )
+
+    async def _run(self, run_id: str) -> Run:
+        run = await self._house.store.run(run_id)
+        if run is None:
+            raise NotFound(f"there is no run {run_id!r} any more")
+        return run
+
+    async def _read(self, run: Run) -> tuple[Subscription | None, list[Message]]:
+        """What the run has said here, and where to follow from."""
+        history, trigger = self._house.history, run.trigger
+        first = None
+        if trigger.space_id == self.space_id and trigger.message_id:
+            message = await self._house.store.message(self.space_id, trigger.message_id)
+            first = message.seq if message is not None else None
+        page = await history.page(self.space_id, self._viewer, after=first, limit=_PAGE)
+        position = Position.parse(page.position)
+        assert position is not None
+        said = [message for message in map(_decode, page.messages) if message.run_id == run.id]
+        return self._house.bus.subscribe(self._channel, position), said
+
+    async def _open_for_nobody(self) -> tuple[Subscription, bytes]:
+        await self._house.bus.follows(self._channel)
+        subscription = self._house.bus.subscribe(self._channel, self._house.bus.position(self._channel))
+        assert subscription is not None, "the channel was followed a moment ago"
+        self.has_ended = True
+        return subscription, self._face.end(None)
