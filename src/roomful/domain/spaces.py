@@ -17,6 +17,8 @@ class Space(Noun):
     admin_agent_id: str | Unset = UNSET
     wake: Wake = "none"
     flow: Flow = "open"
+    alias: str | Unset = UNSET
+    """What a client called it, where that could not be its id."""
 
 
 class Member(Noun):
