@@ -614,7 +614,7 @@ def test_the_ui_messages_are_made_of_the_same_tree(house: Roomful, ada: Caller, 
             listener.wait_for("run.completed")
             live = [msgspec.convert(message, Message) for message in checked(listener, ada, "room")]
         chat = ada.get("/api/chat", params={"threadId": "room"})
-        assert json.loads(msgspec.json.encode(ui_messages(live))) == chat
+        assert json.loads(msgspec.json.encode(ui_messages(live, "ada", 6))) == chat
         parts = chat[1]["parts"]
         for at, part in enumerate(parts):
             if part["type"].startswith("tool-agent-"):

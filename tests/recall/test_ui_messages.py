@@ -26,7 +26,7 @@ def said(*parts: Part, **more: Any) -> Message:
 
 
 def ui(*parts: Part, **more: Any) -> list[Any]:
-    return decode_json(encode_json(ui_message(said(*parts, **more))))["parts"]
+    return decode_json(encode_json(ui_message([said(*parts, **more)], None, 6)))["parts"]
 
 
 def call(status: PartStatus = "complete", **more: Any) -> ToolCallPart:
@@ -70,12 +70,18 @@ def child(*calls: ChildCall, **more: Any) -> Child:
         ),
         pytest.param(
             ReasoningPart(id="p", text="Hm"),
-            {"type": "reasoning", "text": "Hm", "state": "done"},
+            {"type": "reasoning", "text": "Hm", "state": "done", "id": "p"},
             id="reasoning",
         ),
         pytest.param(
             call("streaming", args={"q": "a"}, result=None),
-            {"type": "tool-search", "toolCallId": "call_1", "state": "input-streaming", "input": {"q": "a"}},
+            {
+                "type": "tool-search",
+                "toolCallId": "call_1",
+                "state": "input-streaming",
+                "input": {"q": "a"},
+                "rawInput": '{"q":"a',
+            },
             id="a call whose input grows",
         ),
         *(
@@ -99,7 +105,13 @@ def child(*calls: ChildCall, **more: Any) -> Child:
         ),
         pytest.param(
             call(),
-            {"type": "tool-search", "toolCallId": "call_1", "state": "output-available"},
+            {
+                "type": "tool-search",
+                "toolCallId": "call_1",
+                "state": "output-available",
+                "input": None,
+                "output": None,
+            },
             id="a redacted call has neither input nor output",
         ),
         pytest.param(
@@ -119,6 +131,7 @@ def child(*calls: ChildCall, **more: Any) -> Child:
                 "type": "tool-search",
                 "toolCallId": "call_1",
                 "state": "output-error",
+                "input": None,
                 "errorText": "This call was canceled.",
             },
             id="a canceled call",
@@ -129,6 +142,7 @@ def child(*calls: ChildCall, **more: Any) -> Child:
                 "type": "tool-search",
                 "toolCallId": "call_1",
                 "state": "output-error",
+                "input": None,
                 "errorText": "Nobody knows what became of this call.",
                 "callProviderMetadata": {"roomful": {"providerCallId": "theirs"}},
             },
@@ -143,7 +157,7 @@ def test_a_part_has_its_form(part: Part, expected: Any) -> None:
 def test_a_message_carries_where_and_whose_it_is() -> None:
     open_one = said(TextPart(id="p", text="Hi"), status="open", run_id="run_1", attachments=["blob_1"])
 
-    assert decode_json(encode_json(ui_message(open_one))) == {
+    assert decode_json(encode_json(ui_message([open_one], None, 6))) == {
         "id": "msg_1",
         "role": "assistant",
         "metadata": {
@@ -155,7 +169,7 @@ def test_a_message_carries_where_and_whose_it_is() -> None:
             "runId": "run_1",
             "attachments": ["blob_1"],
         },
-        "parts": [{"type": "text", "text": "Hi", "state": "done"}],
+        "parts": [{"type": "step-start"}, {"type": "text", "text": "Hi", "state": "done"}],
     }
 
 
@@ -164,7 +178,7 @@ def test_a_persons_text_is_as_the_sdk_sends_it() -> None:
 
 
 def test_a_deleted_message_is_not_there() -> None:
-    assert ui_messages([said(deleted=True), said()]) == [ui_message(said())]
+    assert ui_messages([said(deleted=True), said()], None, 6) == [ui_message([said()], None, 6)]
 
 
 def test_a_delegation_is_followed_by_what_its_sub_agent_did() -> None:

@@ -1,39 +1,72 @@
-"""A space's messages as the AI SDK's UI messages (versions 5 and 6). Pure: the same message, stored or folded
-from live events, gives the same JSON."""
+"""A space's messages as the AI SDK's UI messages. Pure: the same messages, stored or folded from live events,
+give the same JSON. What one run shows is one message there, also where a mention closed it here.
 
-from collections.abc import Iterable, Iterator
-from typing import Literal, TypeAlias, assert_never
+What the SDK's own reader makes of a stream can only grow at its end: so what happens inside a sub-agent's
+sub-agents stands behind all calls of their step.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Literal, NamedTuple, TypeAlias, assert_never
 
 from roomful.domain.messages import Message, MessageStatus, Part, ReasoningPart, TextPart, ToolCallPart
 from roomful.domain.shape import UNSET, Json, Noun, Unset
 from roomful.domain.trails import Child, ChildCall, ChildStatus
 from roomful.domain.usage import Usage
+from roomful.recall.argument_text import ArgumentText
 
-ToolState = Literal["input-streaming", "input-available", "output-available", "output-error"]
+Sdk: TypeAlias = Literal[5, 6, 7]
+ToolState = Literal[
+    "input-streaming",
+    "input-available",
+    "approval-requested",
+    "approval-responded",
+    "output-available",
+    "output-error",
+    "output-denied",
+]
 AgentStatus = Literal["running", "finished", "failed", "canceled"]
 
 NO_OUTCOME = {"canceled": "This call was canceled.", "unknown": "Nobody knows what became of this call."}
 FAILED = "failed"
 
 
+class UiStep(Noun):
+    type: Literal["step-start"] = "step-start"
+
+
 class UiText(Noun):
     type: Literal["text", "reasoning"]
     text: str
     state: Literal["streaming", "done"] | Unset = UNSET
+    id: str | Unset = UNSET
+
+
+class UiApproval(Noun):
+    id: str
+    approved: bool | Unset = UNSET
+    reason: str | Unset = UNSET
 
 
 class UiToolCall(Noun):
     """`type` is `tool-` and the tool's name, or `tool-agent-` and the agent's id. What the space may not see
-    is absent."""
+    is null."""
 
     type: str
     tool_call_id: str
     state: ToolState
     input: Json | Unset = UNSET
+    raw_input: str | Unset = UNSET
     output: Json | Unset = UNSET
     error_text: str | Unset = UNSET
+    provider_executed: bool | Unset = UNSET
+    """The client has nothing to do with it."""
+    approval: UiApproval | Unset = UNSET
     call_provider_metadata: Json | Unset = UNSET
     """`{"roomful": {"providerCallId"}}` for an imported call: the id it had where it was made."""
+
+    @property
+    def is_settled(self) -> bool:
+        return self.state.startswith("output-")
 
 
 class InnerCall(Noun):
@@ -82,7 +115,17 @@ class UiAgent(Noun):
     type: Literal["data-tool-agent"] = "data-tool-agent"
 
 
-UiPart: TypeAlias = UiText | UiToolCall | UiAgent
+UiPart: TypeAlias = UiStep | UiText | UiToolCall | UiAgent
+
+
+class Slot(NamedTuple):
+    """A part and what it is known by. None where something may still come that has to stand there."""
+
+    key: str
+    part: UiPart | None
+
+
+GAP = Slot("", None)
 
 
 class UiMetadata(Noun):
@@ -92,6 +135,8 @@ class UiMetadata(Noun):
     seq: int
     status: MessageStatus
     run_id: str | Unset = UNSET
+    message_id: str | Unset = UNSET
+    """Of one's own message that is known by the id its client gave it: the id it has here."""
     attachments: list[str] | Unset = UNSET
 
 
@@ -103,80 +148,157 @@ class UiMessage(Noun):
     """UiPart: a union that only the SDK's own `type` tells apart."""
 
 
-def ui_messages(messages: Iterable[Message]) -> list[UiMessage]:
-    """Every message that was not deleted, in the same order."""
-    return [ui_message(message) for message in messages if not message.deleted]
+def ui_messages(messages: Iterable[Message], viewer: str | None, sdk: Sdk) -> list[UiMessage]:
+    """Every message that was not deleted; those of one run together, where the first of them stands."""
+    runs: dict[str, list[Message]] = {}
+    for message in messages:
+        if not message.deleted:
+            runs.setdefault(message.run_id or message.id, []).append(message)
+    return [ui_message(said, viewer, sdk) for said in runs.values()]
 
 
-def ui_message(message: Message) -> UiMessage:
+def ui_message(said: Sequence[Message], viewer: str | None, sdk: Sdk) -> UiMessage:
+    """One message, or all those of one run."""
+    first, last = said[0], said[-1]
+    own_id = first.client_message_id if first.entity_id == viewer else UNSET
     return UiMessage(
-        id=message.id,
-        role=message.role,
+        id=own_id or first.id,
+        role=first.role,
         metadata=UiMetadata(
-            created_at=message.created_at,
-            space_id=message.space_id,
-            entity_id=message.entity_id,
-            seq=message.seq,
-            status=message.status,
-            run_id=message.run_id,
-            attachments=message.attachments or UNSET,
+            created_at=first.created_at,
+            space_id=first.space_id,
+            entity_id=first.entity_id,
+            seq=first.seq,
+            status=last.status,
+            run_id=first.run_id,
+            message_id=first.id if own_id else UNSET,
+            attachments=first.attachments or UNSET,
         ),
-        parts=[made for part in message.parts for made in _parts(part, message.role)],
+        parts=[slot.part for slot in slots(said, sdk) if slot.part is not None],
     )
 
 
-def _parts(part: Part, role: str) -> Iterator[UiPart]:
+def slots(said: Sequence[Message], sdk: Sdk) -> Iterator[Slot]:
+    parts = [part for message in said for part in message.parts]
+    if said[0].run_id is UNSET:
+        for part in parts:
+            yield from _slots_of(part, said[0].role, sdk)
+            yield from _inside(part)
+        return
+    steps: list[list[Part]] = []
+    for part in parts:
+        if not steps or (part.step or 0) > (steps[-1][0].step or 0):
+            steps.append([])
+        steps[-1].append(part)
+    for number, step in enumerate(steps):
+        yield Slot(f"step {number}", UiStep())
+        for part in step:
+            yield from _slots_of(part, "assistant", sdk)
+        for part in step:
+            yield from _inside(part)
+    if steps and said[-1].status == "final" and _was_answered(steps[-1], sdk):
+        yield Slot(f"step {len(steps)}", UiStep())
+
+
+def _was_answered(step: Sequence[Part], sdk: Sdk) -> bool:
+    """Whether people were asked in it and none is asked any more. The model has had their answers, though it
+    showed nothing after them: without another step a client would send them again."""
+    asked = [_tool_call(part, sdk) for part in step if isinstance(part, ToolCallPart) and part.asks]
+    return bool(asked) and all(call.is_settled for call in asked)
+
+
+def _slots_of(part: Part, role: str, sdk: Sdk) -> Iterator[Slot]:
     match part:
         case TextPart():
-            yield UiText("text", part.text, _text_state(part) if role == "assistant" else UNSET)
+            yield Slot(
+                part.id, UiText("text", part.text, _text_state(part) if role == "assistant" else UNSET)
+            )
         case ReasoningPart():
-            yield UiText("reasoning", part.text, _text_state(part))
+            yield Slot(part.id, UiText("reasoning", part.text, _text_state(part), part.id))
         case ToolCallPart():
-            yield _tool_call(part)
+            call = _tool_call(part, sdk)
+            yield Slot(part.tool_call_id, call)
             if part.child is not UNSET:
-                yield from _agents(part.child, [part.tool_call_id])
+                yield _agent(part.child, [part.tool_call_id])
+            elif part.agent_id is not UNSET and not call.is_settled:
+                yield GAP
         case _:
             assert_never(part)
+
+
+def _inside(part: Part) -> Iterator[Slot]:
+    """Every sub-agent's own sub-agents, at any depth."""
+    if isinstance(part, ToolCallPart) and part.child is not UNSET:
+        yield from _below(part.child, [part.tool_call_id])
+
+
+def _below(child: Child, ancestry: list[str]) -> Iterator[Slot]:
+    for call in child.calls or []:
+        if call.child is not UNSET:
+            path = [*ancestry, call.tool_call_id]
+            yield _agent(call.child, path)
+            yield from _below(call.child, path)
+    if child.status == "running":
+        yield GAP
+
+
+def _agent(child: Child, ancestry: list[str]) -> Slot:
+    data = agent_data(child)
+    if len(ancestry) > 1:
+        data.ancestry = ancestry
+    return Slot(f"agent {ancestry[-1]}", UiAgent(id=child.run_id, data=data))
 
 
 def _text_state(part: TextPart | ReasoningPart) -> Literal["streaming", "done"]:
     return "streaming" if part.status == "streaming" else "done"
 
 
-def _tool_call(part: ToolCallPart) -> UiToolCall:
-    name = part.tool_name if part.child is UNSET else _agent_tool(part.child)
-    made = UiToolCall(type=f"tool-{name}", tool_call_id=part.tool_call_id, state=_state(part))
-    made.input = part.args
+def _tool_call(part: ToolCallPart, sdk: Sdk) -> UiToolCall:
+    made = UiToolCall(
+        type=f"tool-{_tool_name(part)}", tool_call_id=part.tool_call_id, state=_state(part, sdk)
+    )
+    made.input = _seen(part.args, made.state)
+    if part.asks is UNSET and part.run_id is not UNSET:
+        made.provider_executed = True
     if part.provider_call_id is not UNSET:
         made.call_provider_metadata = {"roomful": {"providerCallId": part.provider_call_id}}
-    if made.state == "output-available":
-        made.output = part.result
+    if sdk > 5 and part.approval is not UNSET:
+        made.approval = UiApproval(part.tool_call_id, part.approval.approved, part.approval.reason)
+    args: Json = part.args
+    if made.state == "input-streaming" and args is not UNSET:
+        made.raw_input = ArgumentText().begin(args)
+    elif made.state == "output-available":
+        made.output = _seen(part.result, made.state)
     elif made.state == "output-error":
         made.error_text = part.error or NO_OUTCOME.get(part.status, FAILED)
     return made
 
 
-def _state(part: ToolCallPart) -> ToolState:
+def _seen(value: Json | Unset, state: ToolState) -> Json | Unset:
+    """The SDK wants a value there: null where the space sees none."""
+    return None if value is UNSET and state != "input-streaming" else value
+
+
+def _tool_name(part: ToolCallPart) -> str:
+    agent_id = part.child.agent_id if part.child is not UNSET else part.agent_id
+    return part.tool_name if agent_id is UNSET else f"agent-{agent_id}"
+
+
+def _state(part: ToolCallPart, sdk: Sdk) -> ToolState:
+    approved = part.approval.approved if sdk > 5 and part.approval is not UNSET else None
     match part.status:
         case "streaming":
             return "input-streaming"
+        case "waiting" if approved is UNSET:
+            return "approval-requested"
         case "ready" | "running" | "waiting":
-            return "input-available"
+            return "approval-responded" if approved else "input-available"
         case "complete":
             return "output-available"
+        case "error" if approved is False:
+            return "output-denied"
         case "error" | "canceled" | "unknown":
             return "output-error"
-
-
-def _agents(child: Child, ancestry: list[str]) -> Iterator[UiAgent]:
-    """The sub-agent, and behind it each one that it asked itself, at any depth."""
-    data = agent_data(child)
-    if len(ancestry) > 1:
-        data.ancestry = ancestry
-    yield UiAgent(id=child.run_id, data=data)
-    for call in child.calls or []:
-        if call.child is not UNSET:
-            yield from _agents(call.child, [*ancestry, call.tool_call_id])
 
 
 def agent_data(child: Child) -> AgentData:
@@ -215,11 +337,7 @@ def _result(call: ChildCall) -> InnerResult:
 
 
 def _inner_name(call: ChildCall) -> str:
-    return call.tool_name if call.child is UNSET else _agent_tool(call.child)
-
-
-def _agent_tool(child: Child) -> str:
-    return f"agent-{child.agent_id}"
+    return call.tool_name if call.child is UNSET else f"agent-{call.child.agent_id}"
 
 
 def _usage(usage: Usage | None) -> TotalUsage | None:

@@ -119,6 +119,29 @@ class Intake:
         await self._store.commit([new.change, *also(stored)], lambda _: self._starting.began(new))
         return stored
 
+    async def ask_again(self, principal: Principal, message: Message, agent_id: str | None) -> Run | None:
+        """A message that was said before starts a new run of the agent, or of the first one it woke."""
+        space = await self._access.space(principal, message.space_id, "write")
+        members = await self._store.members(space.id)
+        woken = [agent_id] if agent_id else who_wakes(space, members, message.entity_id, message.mentions)
+        agent = await self._store.agent(woken[0]) if woken else None
+        if agent is None or message.deleted:
+            return None
+        kind: TriggerType = "mention" if agent.id in message.mentions else "message"
+        trigger = Trigger(type=kind, space_id=space.id, message_id=message.id, entity_id=message.entity_id)
+        new = self._starting.new(agent, trigger)
+        stored = msgspec.structs.replace(new.run, shown_in=[*new.run.shown_in])
+        await self._store.commit([new.change], lambda _: self._starting.began(new))
+        return stored
+
+    async def message_by_key(self, principal: Principal, space_id: str, key: str) -> Message | None:
+        """The message that was posted with this key."""
+        known = await self._store.known_answer(principal.entity_id, key)
+        if known is None:
+            return None
+        remembered = msgspec.json.decode(known.answer, type=_Remembered)
+        return await self._store.message(space_id, remembered.message_id)
+
     async def _check_retry(self, run: Run) -> Agent:
         if run.status != "failed":
             raise Conflict(f"this run is {run.status}: only a failed one can be retried")

@@ -10,6 +10,7 @@ from roomful.domain.entities import Entity, Principal
 from roomful.domain.errors import Forbidden, NotFound
 from roomful.domain.runs import Run
 from roomful.domain.spaces import Space
+from roomful.web.chats import space_id_of
 from roomful.web.house import House
 
 T = TypeVar("T")
@@ -62,6 +63,14 @@ async def _reads(house: House, principal: Principal, params: Params) -> Space:
 
 async def _writes(house: House, principal: Principal, params: Params) -> Space:
     return await house.access.space(principal, params["id"], "write")
+
+
+async def _reads_thread(house: House, principal: Principal, params: Params) -> Space:
+    return await house.access.space(principal, space_id_of(params["id"]), "read")
+
+
+async def _writes_thread(house: House, principal: Principal, params: Params) -> Space:
+    return await house.access.space(principal, space_id_of(params["id"]), "write")
 
 
 async def _owns(house: House, principal: Principal, params: Params) -> Space:
@@ -127,6 +136,9 @@ ONESELF = Rule("the entity itself or the admin", _oneself)
 READS_SPACE = Rule("the space's members and the admin", _reads)
 READS_CHAT = Rule("the members of the space that `threadId` names, and the admin", _nothing)
 """The space is in the query, which the handler has: it asks there."""
+CHATS = Rule("members who may write, and whoever begins a chat, which its opening checks", _nothing)
+READS_THREAD = Rule("the members of the space that the chat is, and the admin", _reads_thread)
+WRITES_THREAD = Rule("members who may write in the space that the chat is", _writes_thread)
 WRITES_SPACE = Rule("members who may write", _writes)
 POSTS = Rule("members who may write, which the intake checks in the step that stores", _nothing)
 OWNS_SPACE = Rule("the space's owners and the admin", _owns)

@@ -1,17 +1,36 @@
-"""The AI SDK's face: a space as a chat, its messages as UI messages."""
+"""The AI SDK's face: a space as a chat, its messages as UI messages, a run as a stream of chunks."""
+
+from typing import Annotated
 
 import msgspec
 from starlette.types import ASGIApp
 
-from roomful.domain.errors import Invalid
+from roomful.domain.errors import Invalid, NotFound
 from roomful.domain.messages import Message
-from roomful.recall.ui_messages import UiMessage, ui_messages
-from roomful.web.ask import AnyRoute, Ask, Route, json_answer
+from roomful.domain.runs import ACTIVE, Run
+from roomful.domain.shape import UNSET
+from roomful.domain.spaces import Space
+from roomful.recall.ui_messages import Sdk, UiMessage, ui_messages
+from roomful.web.ask import AnyRoute, Ask, Route, json_answer, no_content
+from roomful.web.chat_turns import ChatRequest, Turns
+from roomful.web.chats import open_chat, space_id_of
+from roomful.web.faces.ui_stream import MANNER, UiStream
 from roomful.web.feeds.following import viewer_of
+from roomful.web.feeds.one_run import Followed, OneRunFeed
+from roomful.web.house import House
 from roomful.web.queries import Limit, Query, Seq
-from roomful.web.rules import READS_CHAT
+from roomful.web.routes.streams import event_stream
+from roomful.web.rules import CHATS, READS_CHAT, READS_THREAD, WRITES_THREAD
 
 _decode = msgspec.json.Decoder(Message).decode
+_Version = Annotated[int, msgspec.Meta(ge=5, le=7)]
+_VERSIONS: dict[int, Sdk] = {5: 5, 6: 6, 7: 7}
+
+
+class ChatsQuery(Query, frozen=True):
+    agent_id: str | None = None
+    sdk: _Version = 6
+    """The client's version: what it understands differs."""
 
 
 class ChatQuery(Query, frozen=True):
@@ -22,22 +41,76 @@ class ChatQuery(Query, frozen=True):
     before: Seq | None = None
     after: Seq | None = None
     limit: Limit = 50
+    agent_id: str | None = None
+    sdk: _Version = 6
+
+
+async def chat(ask: Ask[ChatRequest, ChatsQuery, None]) -> ASGIApp:
+    sent, named = ask.body, {ask.query.agent_id, ask.body.agent_id} - {None}
+    if len(named) > 1:
+        raise Invalid("agentId: the address and the body name different agents")
+    agent_id = named.pop() if named else None
+    space = await open_chat(ask.desk, ask.principal, sent.id, agent_id)
+    turns = Turns(ask.house, ask.principal, space, agent_id, _VERSIONS[ask.query.sdk])
+    face, find = await turns.begin(sent)
+    return await event_stream(ask, OneRunFeed(ask.desk, ask.principal, space.id, find, face), MANNER)
+
+
+async def resume_chat(ask: Ask[None, ChatsQuery, Space]) -> ASGIApp:
+    """From the beginning of what the run shows: that is how the SDK goes on."""
+    run = await _active(ask.house, ask.about.id, ask.query.agent_id)
+    if run is None:
+        return no_content()
+
+    async def find() -> Followed:
+        return Followed(run)
+
+    face = UiStream(_VERSIONS[ask.query.sdk], viewer_of(ask.principal))
+    return await event_stream(ask, OneRunFeed(ask.desk, ask.principal, ask.about.id, find, face), MANNER)
+
+
+async def stop_chat(ask: Ask[None, ChatsQuery, Space]) -> ASGIApp:
+    """The run that resuming would go on with is stopped for good."""
+    run = await _active(ask.house, ask.about.id, ask.query.agent_id)
+    if run is None:
+        raise NotFound("no run is at work in this chat")
+    await ask.house.access.may_stop(ask.principal, run)
+    await ask.house.worker.cancel(run.id)
+    return no_content()
+
+
+async def _active(house: House, space_id: str, agent_id: str | None) -> Run | None:
+    """The newest run at work here that no other run called."""
+    runs = await house.store.runs(space_id=space_id, agent_id=agent_id, statuses=ACTIVE)
+    return next((run for run in runs if run.parent_call_id is UNSET), None)
 
 
 async def list_chat(ask: Ask[None, ChatQuery, None]) -> ASGIApp:
     query, me = ask.query, ask.principal
     if not query.thread_id:
         raise Invalid("threadId: say which space")
-    space = await ask.house.access.space(me, query.thread_id, "read")
+    space = await ask.house.access.space(me, space_id_of(query.thread_id), "read")
     if query.resource_id not in (None, me.entity_id):
         return json_answer([])
+    viewer = viewer_of(me)
     page = await ask.house.history.page(
-        space.id, viewer_of(me), before=query.before, after=query.after, limit=query.limit
+        space.id, viewer, before=query.before, after=query.after, limit=query.limit
     )
-    return json_answer(ui_messages(map(_decode, page.messages)))
+    return json_answer(ui_messages(map(_decode, page.messages), viewer, _VERSIONS[query.sdk]))
 
 
 ROUTES: tuple[AnyRoute, ...] = (
+    Route(
+        "POST",
+        "/api/chat",
+        chat,
+        CHATS,
+        "Say something in a chat of the AI SDK, or answer its cards, and watch what the agent shows",
+        body=ChatRequest,
+        query=ChatsQuery,
+        streams=True,
+        is_post=True,
+    ),
     Route(
         "GET",
         "/api/chat",
@@ -46,5 +119,25 @@ ROUTES: tuple[AnyRoute, ...] = (
         "A space's messages as the AI SDK's UI messages",
         query=ChatQuery,
         answer=list[UiMessage],
+    ),
+    Route(
+        "GET",
+        "/api/chat/{id}/stream",
+        resume_chat,
+        READS_THREAD,
+        "What the agent shows in this chat at the moment; 204 when no run is at work",
+        query=ChatsQuery,
+        streams=True,
+        texts=("id",),
+    ),
+    Route(
+        "DELETE",
+        "/api/chat/{id}/stream",
+        stop_chat,
+        WRITES_THREAD,
+        "Stop what the agent does in this chat",
+        query=ChatsQuery,
+        status=204,
+        texts=("id",),
     ),
 )
