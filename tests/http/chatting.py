@@ -49,6 +49,15 @@ class Chatting:
         params = {"threadId": self.chat, "sdk": self.version}
         return (who or self.ada).get("/api/chat", params=params)
 
+    def loaded(self, messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        """As a reload shows it: in version 5 without calls that are still being written."""
+        if self.version > 5:
+            return messages
+        return [
+            one | {"parts": [part for part in one["parts"] if part.get("state") != "input-streaming"]}
+            for one in messages
+        ]
+
     def agrees(self, state: Mapping[str, Any]) -> list[dict[str, Any]]:
         """What the client has is what a reload shows; gives it."""
         stored = self.history()
@@ -58,10 +67,6 @@ class Chatting:
     def runs(self, status: str | None = None) -> list[dict[str, Any]]:
         params = {"spaceId": self.chat} | ({"status": status} if status else {})
         return self.ada.get("/api/runs", params=params)["runs"]
-
-    def stops(self, event: str = "run.completed") -> Any:
-        """A listener of the space, to know when a run has got somewhere."""
-        return self.ada.listen(self.chat)
 
 
 def _compared(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:

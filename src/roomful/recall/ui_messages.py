@@ -174,8 +174,18 @@ def ui_message(said: Sequence[Message], viewer: str | None, sdk: Sdk) -> UiMessa
             message_id=first.id if own_id else UNSET,
             attachments=first.attachments or UNSET,
         ),
-        parts=[slot.part for slot in slots(said, sdk) if slot.part is not None],
+        parts=list(_loaded(slots(said, sdk), sdk)),
     )
+
+
+def _loaded(slots: Iterable[Slot], sdk: Sdk) -> Iterator[UiPart]:
+    """What is not behind a gap. A client of version 5 that has loaded half a call would go on with it, behind
+    what it is told again: it gets whole ones."""
+    for _, part in slots:
+        if part is None:
+            break
+        if sdk > 5 or not isinstance(part, UiToolCall) or part.state != "input-streaming":
+            yield part
 
 
 def slots(said: Sequence[Message], sdk: Sdk) -> Iterator[Slot]:
@@ -229,16 +239,17 @@ def _slots_of(part: Part, role: str, sdk: Sdk) -> Iterator[Slot]:
 def _inside(part: Part) -> Iterator[Slot]:
     """Every sub-agent's own sub-agents, at any depth."""
     if isinstance(part, ToolCallPart) and part.child is not UNSET:
-        yield from _below(part.child, [part.tool_call_id])
+        is_open = part.status in ("ready", "running", "waiting")
+        yield from _below(part.child, [part.tool_call_id], is_open=is_open)
 
 
-def _below(child: Child, ancestry: list[str]) -> Iterator[Slot]:
+def _below(child: Child, ancestry: list[str], *, is_open: bool) -> Iterator[Slot]:
     for call in child.calls or []:
         if call.child is not UNSET:
             path = [*ancestry, call.tool_call_id]
             yield _agent(call.child, path)
-            yield from _below(call.child, path)
-    if child.status == "running":
+            yield from _below(call.child, path, is_open=is_open)
+    if is_open and child.status == "running":
         yield GAP
 
 

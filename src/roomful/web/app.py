@@ -1,9 +1,12 @@
 """The web application: the route table, made into something that a server can serve."""
 
+from collections.abc import Mapping
+
 from starlette.routing import Route as StarletteRoute
 from starlette.routing import Router
 from starlette.types import Receive, Scope, Send
 
+from roomful.web.ask import AnyRoute
 from roomful.web.desk import Desk
 from roomful.web.dispatch import NothingHere, PathApp
 from roomful.web.house import House
@@ -17,7 +20,7 @@ class WebApp:
     def __init__(self, house: House) -> None:
         self._desk = Desk(house)
         served = [
-            StarletteRoute(path, PathApp(self._desk, routes))
+            StarletteRoute(_pattern(path, routes), PathApp(self._desk, routes))
             for path, routes in paths(routes_of(house)).items()
         ]
         self._router = Router(served, redirect_slashes=False, default=NothingHere(self._desk))
@@ -29,6 +32,13 @@ class WebApp:
         self._desk.readers.drain()
         self._desk.house.bus.close("draining")
         self._desk.house.worker.drain()
+
+
+def _pattern(path: str, routes: Mapping[str, AnyRoute]) -> str:
+    """What is a text may have any character in it, a slash too."""
+    for name in {text for route in routes.values() for text in route.texts}:
+        path = path.replace(f"{{{name}}}", f"{{{name}:path}}")
+    return path
 
 
 def make_app(house: House) -> WebApp:

@@ -23,6 +23,7 @@ class SpaceOfMine(Noun):
     wake: Wake
     flow: Flow
     admin_agent_id: str | Unset = UNSET
+    alias: str | Unset = UNSET
     role: Role | Unset = UNSET
     unread: int | Unset = UNSET
     last_seq: int | Unset = UNSET

@@ -141,8 +141,11 @@ class OneRunFeed:
         return (event.run_id if isinstance(event, RunChanged) else announcement.run_id) == run.id
 
     def _look_at(self, run: RunChanged) -> bytes:
-        """The last words, if there is nothing more to hear."""
-        if run.status not in ENDED and not (run.status in WAITING and self._asks_reader()):
+        """The last words, if there is nothing more to hear. A run whose message is open has not ended for
+        those who read: its end is stored, and will be heard."""
+        is_open = any(message.status == "open" for message in self._view.messages())
+        has_ended = run.status in ENDED and not is_open
+        if not has_ended and not (run.status in WAITING and self._asks_reader()):
             return b""
         self.has_ended = True
         return self._face.tell(self._view.messages()) + self._face.end(run)
