@@ -1,7 +1,9 @@
 """A Roomful as an MCP server, driven by the official client of both eras."""
 
 import json
+import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -54,6 +56,21 @@ def test_the_tools_are_few_and_strict(house: Roomful, model: FakeOpenAI, mode: s
         assert tool.description
         assert tool.input_schema["type"] == tool.output_schema["type"] == "object"
         assert tool.input_schema["additionalProperties"] is False
+
+
+def test_it_is_as_the_document_says(
+    house: Roomful, model: FakeOpenAI, capsys: pytest.CaptureFixture[str]
+) -> None:
+    document = (Path(__file__).parents[2] / "docs/clients/mcp.md").read_text()
+    play = scene(house, model, "auto")
+    model.answer(Answer(text("1299 dollars.")))
+    [program] = re.findall(r"```python\n(.*?)```", document, re.DOTALL)
+    for shown, here in [("http://127.0.0.1:8000", house.url), ("TOKEN", play.ada.token), ("team", play.room)]:
+        assert shown in program
+        program = program.replace(shown, here)
+    exec(program, {})
+    assert "1299 dollars." in capsys.readouterr().out
+    assert set(re.findall(r"^\| `(\w+)` \|", document, re.MULTILINE)) == TOOLS
 
 
 def test_my_spaces_and_who_is_in_them(house: Roomful, model: FakeOpenAI, era: str) -> None:
@@ -255,6 +272,16 @@ def test_a_card_that_nobody_waits_for_is_listed_too(house: Roomful, model: FakeO
     model.answer(Answer(text("I heard.")))
     play.guest().data("answer_card", runId=card["runId"], callId=card["callId"], result="yes")
     assert play.guest().data("list_cards")["cards"] == []
+
+
+def test_a_card_that_a_run_waits_for_is_listed_however_old_it_is(house: Roomful, model: FakeOpenAI) -> None:
+    play = scene(house, model, "2026-07-28", PAY, others=("idle",))
+    model.answer(Answer(call("pay", ARGS)))
+    asked = {"spaceId": play.room, "text": "go", "mentions": [play.agent], "waitSeconds": 30}
+    [card] = play.guest().data("post_message", **asked)["cards"]
+    for number in range(51):
+        play.grace.say(play.room, f"number {number}")
+    assert play.guest().data("list_cards")["cards"] == [card]
 
 
 def test_a_run_is_stopped_for_good(house: Roomful, model: FakeOpenAI, era: str) -> None:

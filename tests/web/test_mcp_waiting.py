@@ -4,8 +4,10 @@ import asyncio
 import json
 from typing import Any
 
+from roomful.domain.agents import Agent
+from roomful.domain.changes import PutAgent, PutMember
 from roomful.domain.run_changes import AddRun, SaveRun
-from roomful.domain.runs import PendingCall, Run, RunStatus, Trigger
+from roomful.domain.runs import PendingCall, Run, Trigger
 from roomful.spaces.run_news import run_event
 from roomful.web.limits import Limits
 from tests.web.mcp_asking import ask, furnish, request, tool
@@ -15,11 +17,12 @@ OLD = {"mcp-protocol-version": "2025-06-18"}
 BOTH = {"accept": "application/json, text/event-stream"}
 
 
-async def run_of(house: Visit, status: RunStatus = "running", id: str = "run_1") -> Run:
-    await house.person("helper", kind="agent")
+async def run_of(house: Visit, id: str = "run_1") -> Run:
+    if await house.house.store.entity("helper") is None:
+        await house.person("helper", kind="agent")
     trigger = Trigger(type="message", space_id="room", entity_id="ada")
     now = house.house.clock.iso()
-    run = Run(id, "helper", status, trigger, root_run_id=id, created_at=now, shown_in=["room"])
+    run = Run(id, "helper", "running", trigger, root_run_id=id, created_at=now, shown_in=["room"])
     await house.house.store.commit([AddRun(run)])
     return run
 
@@ -30,18 +33,24 @@ async def change(house: Visit, run: Run) -> None:
     await house.house.store.commit([SaveRun(run)], lambda _: house.announce("room", event, run_id=run.id))
 
 
-def waits(house: Visit, *, accept: dict[str, str] = BOTH, token: str = "token-of-ada", **more: Any) -> Stream:
-    """Ada waits for the run."""
-    body = tool("wait_for_runs", spaceId="room", runIds=["run_1"], timeoutSeconds=300)
+def waits(
+    house: Visit,
+    *run_ids: str,
+    accept: dict[str, str] = BOTH,
+    token: str = "token-of-ada",
+    **more: Any,
+) -> Stream:
+    """Ada waits for runs, or for the one."""
+    body = tool("wait_for_runs", spaceId="room", runIds=run_ids or ("run_1",), timeoutSeconds=300)
     body["params"] |= more
     return house.open("POST", "/mcp", body, token=token, headers=OLD | accept)
 
 
-async def admitted(house: Visit) -> None:
-    """Until somebody waits in the house."""
+async def admitted(house: Visit, count: int = 1) -> None:
+    """Until so many wait in the house."""
     readers = house.app._desk.readers  # pyright: ignore[reportPrivateUsage] - to wait for what is not told
     for _ in range(1000):
-        if len(readers):
+        if len(readers) == count:
             return
         await asyncio.sleep(0)
     raise AssertionError("nobody waits")
@@ -72,6 +81,26 @@ async def test_who_waits_has_a_stream_open(house: Visit) -> None:
 
     [result] = results(refused)
     assert result["result"]["structuredContent"]["code"] == "rate_limited"
+
+
+@story(limits=Limits(posts_per_second=0, streams_per_principal=1))
+async def test_what_is_posted_is_told_although_it_cannot_be_waited_for(house: Visit) -> None:
+    await furnish(house)
+    await house.person("helper", kind="agent")
+    now = house.house.clock.iso()
+    agent = Agent("helper", "Helper", "ada", {}, created_at=now, updated_at=now)
+    await house.house.store.commit([PutAgent(agent), PutMember("room", "helper", "member")])
+    stream = house.open("GET", "/api/spaces/room/stream", token="token-of-ada")
+    await stream.event("snapshot")
+    answer = await ask(house, tool("post_message", spaceId="room", text="hi", waitSeconds=300))
+
+    result = answer.json["result"]
+    assert "isError" not in result
+    assert (result["structuredContent"]["message"]["seq"], result["structuredContent"]["isOver"]) == (
+        1,
+        False,
+    )
+    assert "streams open already" in result["content"][0]["text"]
 
 
 def results(stream: Stream) -> list[Any]:
@@ -161,17 +190,22 @@ async def test_a_run_that_asks_people_rests_and_one_that_waits_for_an_agent_does
 
 
 @story()
-async def test_a_wait_that_may_have_missed_something_looks_again(house: Visit) -> None:
+async def test_a_wait_that_may_have_missed_something_looks_again_and_hears_on(house: Visit) -> None:
     await furnish(house)
     run = await run_of(house)
-    stream = waits(house)
-    await admitted(house)
+    missed, other = waits(house), await run_of(house, id="run_2")
+    hears = waits(house, "run_1", "run_2", _meta={"progressToken": 1})
+    await admitted(house, 2)
     run.status = "completed"
     await house.house.store.commit([SaveRun(run)])
     house.house.bus.renew(["space:room"])
-    await stream.over()
+    await missed.over()
+    other.status = "completed"
+    await change(house, other)
+    await hears.over()
 
-    assert results(stream)[-1]["result"]["structuredContent"]["isOver"] is True
+    assert results(missed)[-1]["result"]["structuredContent"]["isOver"] is True
+    assert [event["params"]["message"] for event in results(hears)[:-1]] == ["helper is completed"]
 
 
 @story()
