@@ -168,6 +168,21 @@ def test_a_revoked_token_is_refused(house: Roomful, model: FakeOpenAI) -> None:
     assert httpx.get(address).json()["resource"] == f"{house.url}/mcp"
 
 
+def test_the_operator_names_who_gives_out_tokens(tmp_path: Any) -> None:
+    told = {
+        "ROOMFUL_OAUTH_ISSUERS": "https://login.example, https://id.example",
+        "ROOMFUL_PUBLIC_URL": "https://rooms.example",
+    }
+    with Roomful(tmp_path, **told) as house:
+        document = httpx.get(f"{house.url}/.well-known/oauth-protected-resource").json()
+    assert document == {
+        "resource": "https://rooms.example/mcp",
+        "resource_name": "Roomful",
+        "bearer_methods_supported": ["header"],
+        "authorization_servers": ["https://login.example", "https://id.example"],
+    }
+
+
 def test_a_gateway_that_stops_tells_who_waits(tmp_path: Any, model: FakeOpenAI) -> None:
     with Roomful(tmp_path) as house:
         play = scene(house, model, "legacy")
