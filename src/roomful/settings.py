@@ -32,6 +32,8 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Seals literal secrets in agent configurations. Without it they are refused."""
     public_url: str = ""
     """Where others reach this gateway, for the addresses it gives out; its own host and port if left out."""
+    oauth_issuers: str = ""
+    """OAuth servers that give out tokens of this gateway, separated by commas, for MCP clients to ask."""
     hosts: str = ""
     """Further names under which browsers may reach this gateway, separated by commas."""
     allow_hosts: str = ""

@@ -22,6 +22,8 @@ OPEN = {
     ("GET", "/healthz"),
     ("GET", "/readyz"),
     ("GET", "/openapi.json"),
+    ("GET", "/.well-known/oauth-protected-resource"),
+    ("GET", "/.well-known/oauth-protected-resource/mcp"),
     ("POST", "/api/session"),
     ("POST", "/api/callbacks/{callId}/{key}"),
 }

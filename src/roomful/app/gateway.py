@@ -113,6 +113,8 @@ class Gateway:
             check_config=configs.check,
             is_ready=_readiness(store),
             check_callback=callbacks.check,
+            public_url=settings.public_url,
+            oauth_issuers=tuple(split(settings.oauth_issuers)),
             heartbeat_seconds=settings.heartbeat_seconds,
         )
         self.new_admin_key: str | None = None

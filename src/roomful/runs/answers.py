@@ -2,6 +2,7 @@
 
 import contextlib
 from collections.abc import Sequence
+from typing import Literal
 
 import msgspec
 
@@ -27,6 +28,14 @@ _NOT_ASKED = {
 }
 MOST_OVERTAKEN = 1000
 _ADMIN = "the admin key does not answer cards: name a member in X-Roomful-As"
+
+
+class Asked(msgspec.Struct, frozen=True):
+    """What people are asked for, and who of them; no approvers: every member who may write there."""
+
+    kind: Literal["answer", "approval", "poll"]
+    approvers: Approvers
+    result_schema: dict[str, Json] | None
 
 
 class Answers:
@@ -99,6 +108,17 @@ class Answers:
             others = [one for one in cast_so_far if one.entity_id != principal.entity_id]
             call.answers = [*others, mine]
         await self._settling.settle(run, call, votes=cast_so_far)
+
+    async def asked(self, run: Run, call: Call) -> Asked | None:
+        """What a waiting call asks people; None when it waits for something else, or no more."""
+        if call.status != "waiting" or call.waits_for in _NOT_ASKED:
+            return None
+        spec = await self._spec(run, call)
+        kind = "approval" if call.waits_for == "approval" else "answer"
+        if kind == "answer" and spec is not None and _is_poll(spec):
+            kind = "poll"
+        schema = spec.result_schema if spec is not None and kind != "approval" else None
+        return Asked(kind, _approvers(spec, call), schema)
 
     async def call_back(self, call_id: str, result: Json) -> None:
         """A machine that was asked earlier gives its result now, once."""

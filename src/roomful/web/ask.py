@@ -102,6 +102,8 @@ class Route(Generic[B, Q, T]):
     """Its handler remembers the answer for an idempotency key."""
     takes_bytes: bool = False
     """Its handler reads the body itself, whatever its type."""
+    described_at: str = ""
+    """Where whoever is refused for want of a token reads how to get one."""
     texts: tuple[str, ...] = ()
     """The parameters in its path that are texts and not ids."""
 

@@ -117,7 +117,18 @@ def check_origin(headers: Headers, method: str, credential: Credential | None) -
 
 def check_host(headers: Headers, allowed: frozenset[str]) -> bool:
     """Against DNS rebinding: a name that is not ours is somebody else's page talking to us."""
-    host = headers.get("host", "").lower()
+    return _is_ours(headers.get("host", ""), allowed)
+
+
+def check_page(headers: Headers, allowed: frozenset[str]) -> None:
+    """Where only programs are expected: a page of somebody else may not ask, whatever token it has."""
+    origin = headers.get("origin")
+    if origin is not None and not _is_ours(urlsplit(origin).netloc, allowed):
+        raise Forbidden("no page of another origin may ask here: the operator lists names in ROOMFUL_HOSTS")
+
+
+def _is_ours(authority: str, allowed: frozenset[str]) -> bool:
+    host = authority.lower()
     name = host[1:].partition("]")[0] if host.startswith("[") else host.partition(":")[0]
     return bool(name) and name.removesuffix(".") in allowed
 

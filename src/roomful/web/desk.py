@@ -3,6 +3,7 @@
 import asyncio
 import logging
 
+from roomful.domain.entities import Principal
 from roomful.domain.errors import RoomfulError
 from roomful.domain.news import Behind, Moved, News, Removed, Revoked
 from roomful.web.auth import Auth
@@ -32,6 +33,11 @@ class Desk:
         """They have ended, and with them the streams they opened."""
         self.auth.forget(entity_id)
         self.readers.end_token(entity_id, token_id)
+
+    def count_post(self, principal: Principal) -> None:
+        """Raises RateLimited. One count for each token and whom it speaks for, whichever way it posts."""
+        caller = f"{principal.token_id} {principal.entity_id}"
+        self.house.limits.check_post(caller, self.house.clock.now())
 
     async def _refresh(self) -> None:
         try:

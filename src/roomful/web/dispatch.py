@@ -7,8 +7,9 @@ from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from roomful.domain.entities import Principal
-from roomful.domain.errors import Conflict, Invalid, NotFound, RoomfulError
+from roomful.domain.errors import Conflict, Invalid, NotFound, RoomfulError, Unauthorized
 from roomful.domain.shape import check_id, clean_text
+from roomful.web.addresses import own_address
 from roomful.web.ask import AnyRoute, Ask, Once, digest_of_request, key_of
 from roomful.web.auth import SAFE_METHODS, Credential, check_host, check_origin, extract
 from roomful.web.bodies import Gone, decode_body, read_body
@@ -35,15 +36,19 @@ class PathApp:
 
     async def _answer(self, scope: Scope, receive: Receive) -> ASGIApp | None:
         headers = Headers(scope=scope)
+        route = self._routes.get(scope["method"])
         try:
             check_that_host_is_ours(self._desk, headers)
-            route = self._routes.get(scope["method"])
             if route is None:
                 allowed = ", ".join(sorted(self._routes))
                 raise Refused(405, f"this path answers to {allowed}", {"allow": allowed})
             return await _handle(self._desk, route, scope, headers, receive)
         except Gone:
             return None
+        except Unauthorized as error:
+            described = route.described_at if route is not None else ""
+            base = own_address(self._desk.house, headers, scope["scheme"])
+            return answer_to(error, base + described if described else "")
         except RoomfulError as error:
             return answer_to(error)
         except Exception as error:  # noqa: BLE001 - the outermost seam: one bad request is one bad answer
@@ -76,8 +81,7 @@ async def _handle(desk: Desk, route: AnyRoute, scope: Scope, headers: Headers, r
     principal, credential = await _caller(desk, route, headers)
     about = await route.access.find(desk.house, principal, _checked(params, route.texts))
     if route.is_post:
-        now = desk.house.clock.now()
-        desk.house.limits.check_post(f"{principal.token_id} {principal.entity_id}", now)
+        desk.count_post(principal)
     body = None
     if route.body is not None:
         body = decode_body(await read_body(headers, receive), route.body)

@@ -40,5 +40,9 @@ class House:
     check_callback: Callable[[str, str], bool]
     """Whether this is the key of the address that was given out for a call."""
     demo_people: tuple[dict[str, str], ...] = ()
+    public_url: str = ""
+    """Where others reach this gateway; empty: where each caller did."""
+    oauth_issuers: tuple[str, ...] = ()
+    """Who gives out tokens of this gateway by OAuth, if the operator has somebody do it."""
     heartbeat_seconds: float = 15.0
     """How long a stream may be silent before it says so."""

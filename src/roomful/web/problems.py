@@ -49,7 +49,8 @@ class Refused(RoomfulError):
         self.headers = headers
 
 
-def answer_to(error: RoomfulError) -> Response:
+def answer_to(error: RoomfulError, described_at: str = "") -> Response:
+    """`described_at` is the address of the document that says how to get a token (RFC 9728)."""
     status = _STATUS.get(error.code, 500)
     headers: dict[str, str] = {}
     more: dict[str, Json] = {}
@@ -65,7 +66,8 @@ def answer_to(error: RoomfulError) -> Response:
         case _:
             pass
     if status == 401:
-        headers["www-authenticate"] = 'Bearer realm="roomful"'
+        described = f', resource_metadata="{described_at}"' if described_at else ""
+        headers["www-authenticate"] = f'Bearer realm="roomful"{described}'
     elif status == 503:
         headers["retry-after"] = "1"
     return _response(status, error.detail, error.code, headers, more)

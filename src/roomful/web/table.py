@@ -23,6 +23,7 @@ from roomful.web.routes import (
     grants,
     health,
     invites,
+    mcp,
     members,
     memories,
     messages,
@@ -64,6 +65,7 @@ TABLE: tuple[AnyRoute, ...] = (
     *session.ROUTES,
     *health.ROUTES,
     *metrics.ROUTES,
+    *mcp.ROUTES,
     *page.ROUTES,
     Route("GET", "/openapi.json", get_openapi, ANYONE, "This document", answer=dict[str, Json]),
 )

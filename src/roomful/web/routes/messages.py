@@ -6,6 +6,7 @@ import msgspec
 from starlette.types import ASGIApp
 
 from roomful.domain.changes import MarkRead, SaveMessage
+from roomful.domain.entities import Principal
 from roomful.domain.errors import Conflict, Forbidden, NotFound
 from roomful.domain.events import Announcement, MessageChanged, ReadUpTo
 from roomful.domain.messages import Message, TextPart
@@ -15,6 +16,7 @@ from roomful.runs.intake import Posted
 from roomful.web.ask import AnyRoute, Ask, Body, Route, digest_of_request, json_answer, key_of, no_content
 from roomful.web.feeds.following import StreamQuery, following, viewer_of
 from roomful.web.feeds.post import PostFeed
+from roomful.web.house import House
 from roomful.web.queries import Limit, NoQuery, Query, Seq
 from roomful.web.routes.streams import event_stream
 from roomful.web.rules import POSTS, READS_SPACE, WRITES_SPACE
@@ -74,11 +76,16 @@ async def post_message(ask: Ask[NewMessage, StreamQuery, None]) -> ASGIApp:
 
 
 async def _post(ask: Ask[NewMessage, StreamQuery, None]) -> Posted:
-    sent, space_id = ask.body, ask.params["id"]
+    return await post(ask.house, ask.principal, ask.params["id"], ask.body, key_of(ask.headers))
+
+
+async def post(
+    house: House, me: Principal, space_id: str, sent: NewMessage, key: str | None = None
+) -> Posted:
     client_id = sent.client_message_id or None
-    key = key_of(ask.headers) or (client_id and f"client:{space_id}:{client_id}")
-    return await ask.house.intake.post(
-        ask.principal,
+    key = key or (client_id and f"client:{space_id}:{client_id}")
+    return await house.intake.post(
+        me,
         space_id,
         text=sent.text,
         mentions=sent.mentions,

@@ -80,19 +80,21 @@ async def retry_run(ask: Ask[None, NoQuery, Seen]) -> ASGIApp:
 
 
 async def answer_call(ask: Ask[ToolResult, NoQuery, Seen]) -> ASGIApp:
-    if ask.principal.is_admin:
-        raise Forbidden("the admin key does not answer cards: name a member in X-Roomful-As")
-    run, _ = ask.about
-    sent = ask.body
-    if (sent.result is UNSET) != sent.close:
-        raise Invalid("result: give the answer in `result`, or `close: true` to end a poll")
-    result = None if sent.result is UNSET else sent.result
-    await ask.house.answers.answer(ask.principal, run.id, _call_id(sent), result, close=sent.close)
+    await answer(ask.house, ask.principal, ask.about[0], ask.body)
     accepted = Accepted("accepted")
     if recall := ask.remember(accepted, 200):
         with contextlib.suppress(Conflict):
             await ask.house.store.commit(recall)
     return json_answer(accepted)
+
+
+async def answer(house: House, me: Principal, run: Run, sent: ToolResult) -> None:
+    if me.is_admin:
+        raise Forbidden("the admin key does not answer cards: name a member in X-Roomful-As")
+    if (sent.result is UNSET) != sent.close:
+        raise Invalid("result: give the answer in `result`, or `close: true` to end a poll")
+    result = None if sent.result is UNSET else sent.result
+    await house.answers.answer(me, run.id, _call_id(sent), result, close=sent.close)
 
 
 def _call_id(sent: ToolResult) -> str:

@@ -12,6 +12,7 @@ from roomful.domain.ports import Store
 from roomful.domain.shape import Noun
 from roomful.web.ask import AnyRoute, Ask, Route, json_answer
 from roomful.web.feeds.following import viewer_of
+from roomful.web.house import House
 from roomful.web.queries import Query
 from roomful.web.rules import CALLER
 
@@ -32,7 +33,7 @@ class SearchResults(Noun):
     results: list[Found]
 
 
-class _Hit(Noun):
+class Hit(Noun):
     """A message that is found, still the JSON it will be sent as."""
 
     space_id: str
@@ -40,7 +41,7 @@ class _Hit(Noun):
 
 
 class _Hits(Noun):
-    results: list[_Hit]
+    results: list[Hit]
 
 
 class _When(Noun):
@@ -52,17 +53,20 @@ _when = msgspec.json.Decoder(_When).decode
 
 
 async def search(ask: Ask[None, SearchQuery, None]) -> ASGIApp:
+    return json_answer(_Hits(await find(ask.house, ask.principal, ask.query.q, ask.query.limit)))
+
+
+async def find(house: House, me: Principal, words: str, limit: int) -> list[Hit]:
     """In the hundred newest of my spaces. The admin has all of them, but nobody's private parts."""
-    house, query, viewer = ask.house, ask.query, viewer_of(ask.principal)
-    if not query.q.strip():
+    if not words.strip():
         raise Invalid("q: say which words to look for")
-    hits: list[tuple[str, int, _Hit]] = []
-    for space_id in await _spaces(house.store, ask.principal):
-        for raw in await house.history.look(space_id, viewer, limit=query.limit, query=query.q):
+    hits: list[tuple[str, int, Hit]] = []
+    for space_id in await _spaces(house.store, me):
+        for raw in await house.history.look(space_id, viewer_of(me), limit=limit, query=words):
             when = _when(raw)
-            hits.append((when.created_at, when.seq, _Hit(space_id=space_id, message=raw)))
+            hits.append((when.created_at, when.seq, Hit(space_id=space_id, message=raw)))
     hits.sort(key=lambda hit: hit[:2], reverse=True)
-    return json_answer(_Hits([hit for _, _, hit in hits[: query.limit]]))
+    return [hit for _, _, hit in hits[:limit]]
 
 
 async def _spaces(store: Store, me: Principal) -> list[str]:
