@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 
+from tests.clients.node import Node
 from tests.http.chatting import Chatting, newest, shapes
-from tests.http.test_delegation import CASES, SEARCH, Script
+from tests.http.test_delegation import CASES, SEARCH, Script, both, delegate
 from tests.requirements import requirement
 from tests.servers.cluster import eventually
 from tests.servers.fake_openai import Answer, FakeOpenAI, call, hold, reasoning, text
@@ -240,6 +241,69 @@ def test_an_approval_by_somebody_else_is_seen_by_a_client_without_approvals(
         chat.ada.post(f"/api/runs/{seen[1]['metadata']['runId']}/tool-results", sent)
         _, reply = chat.agrees(sending.result(30))
     assert shapes(reply) == ["step-start", "tool-pay output-available", "step-start", "text done"]
+
+
+def test_a_client_and_the_page_see_the_same_parts(chat: Chatting) -> None:
+    """In the middle of a run and at its end: the page's own fold and the SDK's."""
+    script = Script(
+        boss=[
+            Answer(
+                [
+                    *text("I look. "),
+                    *call("search", {"query": "shoes"}),
+                    *_more("ask_scout", {"prompt": "go"}),
+                ]
+            ),
+            Answer([*text("Found: "), hold(), *call("confirm", {"question": "Buy?"})]),
+            Answer(text("Bought.")),
+        ],
+        scout=[both(text("Hm. "), call("search", {"query": "inside"})), Answer(text("Here."))],
+    )
+    tools = (FULL_SEARCH, CONFIRM, delegate("scout", SEARCH))
+    with FakeOpenAI(script) as model:
+        chat.casts(model, *tools, name="boss")
+        outputs = {"confirm": "yes"}
+        with chat.sending(automatic="tools", outputs=outputs) as (client, sending):
+            client.wait_for("messages", lambda seen: newest(seen).get("text") == "Found: ")
+            with Node("page.mjs", url=chat.house.url, token=chat.ada.token, space=chat.chat) as page:
+                page.wait_for("snapshot")
+                eventually(lambda: _is_alike(client, page), "that both see the same in the middle")
+                model.release()
+                sending.result(30)
+                page.wait_for("run.completed")
+                eventually(lambda: _rests(client.call("state"), 2), "the answer")
+                assert _is_alike(client, page)
+                [_, reply] = client.call("state")["messages"]
+    assert len([part for part in reply["parts"] if part["type"] != "step-start"]) == 7
+
+
+def _more(name: str, args: dict[str, Any]) -> list[bytes]:
+    return call(name, args, index=1, id="call_1")
+
+
+def _is_alike(client: Node, page: Node) -> bool:
+    """Whether what the page has, said in the words of the SDK, is what the SDK has."""
+    theirs = [part for part in client.call("state")["messages"][-1]["parts"] if part["type"] != "step-start"]
+    ours: list[Any] = []
+    for part in page.call("messages")[-1]["parts"]:
+        if part["type"] == "text":
+            ours.append((part["text"],))
+            continue
+        child = part.get("child")
+        name = part["toolName"] if child is None else f"agent-{child['agentId']}"
+        ours.append((f"tool-{name}", part["toolCallId"], part["args"], part["result"]))
+        if child is not None:
+            ours.append((child["runId"], child["text"], [call["toolCallId"] for call in child["calls"]]))
+    return ours == [_in_short(part) for part in theirs]
+
+
+def _in_short(part: dict[str, Any]) -> tuple[Any, ...]:
+    if part["type"] == "text":
+        return (part["text"],)
+    if part["type"] == "data-tool-agent":
+        data = part["data"]
+        return (part["id"], data["text"], [call["toolCallId"] for call in data["toolCalls"]])
+    return (part["type"], part["toolCallId"], part.get("input"), part.get("output"))
 
 
 def _rests(state: dict[str, Any], requests: int) -> dict[str, Any] | None:

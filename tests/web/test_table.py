@@ -42,6 +42,10 @@ BODIES: dict[str, Any] = {
     "ServiceTrigger": {"serviceName": "s"},
     "LateResult": {"result": 1},
     "NewMemory": {"value": 1},
+    "ChatRequest": {
+        "id": "private",
+        "messages": [{"role": "user", "parts": [{"type": "text", "text": "hi"}]}],
+    },
     "MessageEnvelope": {"conversation_id": "c", "sender": "user:eve", "recipient": "chat:c", "content": "hi"},
 }
 ROUTES = [pytest.param(route, id=f"{route.method} {route.path}") for route in TABLE]
