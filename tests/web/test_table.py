@@ -40,6 +40,7 @@ BODIES: dict[str, Any] = {
     "ServiceTrigger": {"serviceName": "s"},
     "LateResult": {"result": 1},
     "NewMemory": {"value": 1},
+    "RunAgentInput": {"threadId": "t", "messages": [{"id": "m", "role": "user", "content": "hi"}]},
     "MessageEnvelope": {"conversation_id": "c", "sender": "user:eve", "recipient": "chat:c", "content": "hi"},
 }
 ROUTES = [pytest.param(route, id=f"{route.method} {route.path}") for route in TABLE]

@@ -101,7 +101,10 @@ class OneRunFeed:
                 continue
             self._view = SpaceView()
             self._view.load(messages, [], [])
-            told = self._face.tell(messages) + self._look_at(run_event(before, self.space_id))
+            told = self._face.tell(messages)
+            told += (
+                self._face.end(None) if self._is_stuck() else self._look_at(run_event(before, self.space_id))
+            )
             return subscription, told if self.has_ended else told + self.frames(subscription.take())
         raise Unavailable("this space is too lively to be read just now: try again")
 
