@@ -120,12 +120,12 @@ def _author(message: ClientMessage, me: str) -> str:
         return me
 
 
-class _About(Foreign, frozen=True):
+class _About(Foreign):
     entity_id: str = ""
 
 
 class _Metadata(Foreign):
-    roomful: _About = _About()
+    roomful: _About
 
 
 def _text(content: Json) -> str:

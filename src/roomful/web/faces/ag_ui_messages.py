@@ -151,8 +151,9 @@ def _part(part: Part, entity_id: str) -> Iterator[Shown]:
             if part.custom_ui is not UNSET:
                 about["customUI"] = part.custom_ui
             is_open = part.status == "streaming"
-            growing = ArgumentText() if is_open and isinstance(part.args, dict) else None
-            text = _arguments(part.args) if growing is None else growing.begin(cast("_Object", part.args))
+            growing = ArgumentText() if is_open and part.args is not UNSET else None
+            args = cast("_Object", part.args)
+            text = _arguments(args) if growing is None else growing.begin(args)
             call = Called(part.tool_call_id, part.tool_name, text, is_open, _roomful(about), growing)
             yield Said(part.id, "assistant", calls=[call])
             if (result := _result(part, None)) is not None:
