@@ -110,16 +110,22 @@ class AgUiFace:
             return {"type": "success"}
         if run.status == "canceled":
             return {"type": "cancelled"}
-        pending = {call.tool_call_id for call in run.pending_tool_calls or ()}
-        parts = [part for message in self._messages for part in message.parts]
-        asked = [
-            part
-            for part in parts
-            if isinstance(part, ToolCallPart) and part.tool_call_id in pending and self.can_answer(part)
-        ]
+        asked = self._asked({call.tool_call_id for call in run.pending_tool_calls or ()})
         if all(part.asks == "answer" and part.tool_name in self._thread.tools for part in asked):
             return {"type": "success", "pendingToolCallIds": [part.tool_call_id for part in asked]}
         return events.interrupts(asked)
+
+    def _asked(self, pending: set[str]) -> list[ToolCallPart]:
+        """The cards for which the run waits here. What is meant for one member is in no list."""
+        parts = [part for message in self._messages for part in message.parts]
+        return [
+            part
+            for part in parts
+            if isinstance(part, ToolCallPart)
+            and part.status == "waiting"
+            and self.can_answer(part)
+            and (part.tool_call_id in pending or part.target_entity_id is not UNSET)
+        ]
 
     def _begin(self) -> bytes:
         if self._has_begun:

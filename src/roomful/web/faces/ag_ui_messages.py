@@ -179,11 +179,14 @@ def _subagents(calls: Sequence[ToolCallPart]) -> Iterator[Shown]:
 def _below(child: Child, one: Subagent) -> Generator[Shown, None, bool]:
     """Those that a sub-agent asked itself. Gives whether these are all."""
     for call in child.calls or []:
-        if call.child is not UNSET:
-            inner = _subagent(call.child, call.tool_call_id, one)
-            yield from _inside(call.child, inner)
-            if not (yield from _below(call.child, inner)):
+        if call.child is UNSET:
+            if call.status == "running":
                 return False
+            continue
+        inner = _subagent(call.child, call.tool_call_id, one)
+        yield from _inside(call.child, inner)
+        if not (yield from _below(call.child, inner)):
+            return False
     return child.status != "running"
 
 
