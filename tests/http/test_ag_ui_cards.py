@@ -8,8 +8,9 @@ import pytest
 
 from tests.clients.node import Node
 from tests.http.test_approvals import PAY
+from tests.http.test_delegation import Script, both, delegate
 from tests.http.threads import FORM, client, events, flat, replayed, run_id, types
-from tests.servers.fake_openai import Answer, FakeOpenAI, call, text
+from tests.servers.fake_openai import Answer, FakeOpenAI, call, hold, text
 from tests.servers.roomful import Caller, Roomful, openai
 
 FRONTEND = {"name": "form", "description": "Ask the people.", "parameters": FORM["inputSchema"]}
@@ -178,6 +179,29 @@ def test_of_two_cards_the_other_one_still_waits(house: Roomful, ada: Caller, mod
         ]
         assert node.noted("warning") == []
     assert replayed(ada, "asker4", "two-cards") == done["messages"]
+
+
+def test_a_card_that_nobody_has_to_answer_does_not_end_the_stream(house: Roomful, ada: Caller) -> None:
+    card = {**FORM, "execution": {"mode": "no-execution", "wait": False}}
+    script = Script(
+        shop=[
+            both(call("form", {"q": "Red?"}, index=0), call("ask_scout", {"prompt": "p"}, index=1)),
+            Answer(text("Good.")),
+        ],
+        scout=[Answer([hold(), *text("Found.")])],
+    )
+    with FakeOpenAI(script) as model, client(ada, "shop", "shopping") as node:
+        tools = (card, delegate("scout"))
+        house.agent("shop", openai(model.base_url), *tools, instructions="You are shop.", speaks="text")
+        sending = node.begin("send", text="go", id="m1")
+        node.wait_for("event", lambda event: event["type"] == "SUBAGENT_STARTED")
+        model.wait_for_requests(2)
+        model.release()
+        done = sending.result(30)
+        assert flat(done["messages"])[-1] == ("assistant", "Good.")
+        assert done["interrupts"] == []
+        assert node.noted("warning") == []
+    assert replayed(ada, "shop", "shopping") == done["messages"]
 
 
 def test_who_answers_too_late_is_told_what_was_decided(

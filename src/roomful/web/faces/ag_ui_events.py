@@ -121,7 +121,7 @@ def interrupts(parts: Sequence[ToolCallPart]) -> Json:
 
 
 def _interrupt(part: ToolCallPart) -> Json:
-    about: dict[str, Json] = {"toolName": part.tool_name, "runId": part.run_id or None}
+    about: dict[str, Json] = {"toolName": part.tool_name, "runId": part.run_id or ""}
     if part.question is not UNSET:
         about["question"] = part.question
     told: dict[str, Json] = {

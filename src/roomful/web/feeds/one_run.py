@@ -20,6 +20,7 @@ from roomful.domain.fold import SpaceView
 from roomful.domain.messages import Message, Part, ToolCallPart
 from roomful.domain.ports import Entry, Subscription
 from roomful.domain.runs import ENDED, WAITING, Run
+from roomful.domain.shape import UNSET
 from roomful.spaces.announcer import space_channel
 from roomful.spaces.run_news import run_event
 from roomful.web.desk import Desk
@@ -145,7 +146,7 @@ class OneRunFeed:
 
     def _look_at(self, run: RunChanged) -> bytes:
         """The last words, if there is nothing more to hear."""
-        if run.status not in ENDED and not (run.status in WAITING and self._asks_reader()):
+        if run.status not in ENDED and not (run.status in WAITING and self._asks_reader(run)):
             return b""
         self.has_ended = True
         return self._face.tell(self._view.messages()) + self._face.end(run)
@@ -154,12 +155,15 @@ class OneRunFeed:
         self.has_ended = self.has_ended or self._face.is_stuck
         return self._face.is_stuck
 
-    def _asks_reader(self) -> bool:
+    def _asks_reader(self, run: RunChanged) -> bool:
+        """Whether it waits for a card of this reader's. What is meant for one member is in no list."""
         assert self._followed is not None
+        pending = {call.tool_call_id for call in run.pending_tool_calls or ()}
         parts: list[Part] = [part for message in self._view.messages() for part in message.parts]
         return any(
             isinstance(part, ToolCallPart)
             and part.status == "waiting"
+            and (part.tool_call_id in pending or part.target_entity_id is not UNSET)
             and part.tool_call_id not in self._followed.answered
             and self._face.can_answer(part)
             for part in parts

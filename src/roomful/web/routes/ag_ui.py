@@ -10,8 +10,10 @@ from roomful.domain.errors import Conflict, Invalid, NotFound
 from roomful.domain.messages import Message
 from roomful.domain.runs import ACTIVE, Call, Run
 from roomful.domain.shape import UNSET
+from roomful.domain.spaces import Space
 from roomful.web.ask import AnyRoute, Ask, Route, digest_of_request
-from roomful.web.chats import open_chat, space_id_of
+from roomful.web.bodies import BODY_LIMIT
+from roomful.web.chats import open_chat
 from roomful.web.faces.ag_ui import AgUiFace, Thread
 from roomful.web.faces.ag_ui_events import REATTACH, error
 from roomful.web.faces.ag_ui_input import (
@@ -28,10 +30,12 @@ from roomful.web.house import House
 from roomful.web.queries import Limit, NoQuery, Query, Seq
 from roomful.web.routes.messages import NewMessage
 from roomful.web.routes.streams import event_stream
-from roomful.web.rules import ENTITY, READS_CHAT
+from roomful.web.rules import CHATS, READS_THREAD
 from roomful.web.sse import Manner
 
 _MANNER = Manner(draining=error(REATTACH, "This gateway is closing: replay the thread to go on."))
+_WHOLE_HISTORY = 8 * BODY_LIMIT
+"""Its clients send all that they have ever heard, each time."""
 _NOTHING_NEW = "messages: nothing here is new; add a user message, or answer what is asked"
 _decode = msgspec.json.Decoder(Message).decode
 
@@ -71,10 +75,9 @@ async def run_agent(ask: Ask[RunAgentInput, NoQuery, None]) -> ASGIApp:
     return await event_stream(ask, OneRunFeed(ask.desk, me, space.id, find, face), _MANNER)
 
 
-async def replay_thread(ask: Ask[None, ReplayQuery, None]) -> ASGIApp:
-    house, me, query, thread_id = ask.house, ask.principal, ask.query, ask.params["threadId"]
-    space = await house.access.space(me, space_id_of(thread_id), "read")
-    face = AgUiFace(Thread(id=thread_id, space_id=space.id, viewer=viewer_of(me)))
+async def replay_thread(ask: Ask[None, ReplayQuery, Space]) -> ASGIApp:
+    house, me, query, space = ask.house, ask.principal, ask.query, ask.about
+    face = AgUiFace(Thread(id=ask.params["id"], space_id=space.id, viewer=viewer_of(me)))
 
     async def find() -> Followed:
         face.run = await _to_follow(house, space.id, query)
@@ -143,14 +146,14 @@ async def _top_of(house: House, run: Run, space_id: str) -> Run:
 
 
 async def _post(house: House, me: Principal, space_id: str, agent_id: str, words: Words) -> Run | None:
-    """Said once, however often it is sent."""
+    """Said once, however often it is sent. What stands before other messages was said before."""
+    key = f"client:{space_id}:{words.id}" if words.id else None
     if words.id and (said := await house.store.message(space_id, words.id)) is not None:
         return await _woken_by(house, said, agent_id)
+    if not words.is_last:
+        known = await house.intake.message_by_key(me, space_id, key) if key else None
+        return await _woken_by(house, known, agent_id) if known is not None else None
     message = NewMessage(text=words.text, mentions=[agent_id], client_message_id=words.id or UNSET)
-    key = f"client:{space_id}:{words.id}" if words.id else None
-    is_known = key is not None and await house.store.known_answer(me.entity_id, key) is not None
-    if not words.is_last and not is_known:
-        return None
     posted = await house.intake.post(
         me,
         space_id,
@@ -164,7 +167,7 @@ async def _post(house: House, me: Principal, space_id: str, agent_id: str, words
 
 
 async def _woken_by(house: House, said: Message, agent_id: str) -> Run | None:
-    """A message that came some other way, and is known to the client by our id."""
+    """The newest run that it started."""
     runs = await house.store.runs(agent_id=agent_id, space_id=said.space_id)
     return next((run for run in runs if run.trigger.message_id == said.id), None)
 
@@ -174,20 +177,21 @@ ROUTES: tuple[AnyRoute, ...] = (
         "POST",
         "/ag-ui/{agentId}",
         run_agent,
-        ENTITY,
+        CHATS,
         "Say something to an agent, or answer it, as AG-UI; and watch its run",
         body=RunAgentInput,
+        body_limit=_WHOLE_HISTORY,
         streams=True,
         is_post=True,
     ),
     Route(
         "GET",
-        "/ag-ui/{threadId}/replay",
+        "/ag-ui/{id}/replay",
         replay_thread,
-        READS_CHAT,
+        READS_THREAD,
         "A space as AG-UI: its messages, and its active run, live",
         query=ReplayQuery,
         streams=True,
-        texts=("threadId",),
+        texts=("id",),
     ),
 )
