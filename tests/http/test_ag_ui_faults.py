@@ -106,6 +106,25 @@ def test_what_is_sent_again_is_said_once_and_told_from_where_the_client_is(
         assert "HTTP 409" in other["error"]
 
 
+def test_a_client_that_has_something_else_is_asked_to_replay_at_once(
+    house: Roomful, ada: Caller, model: FakeOpenAI
+) -> None:
+    house.agent("firm", openai(model.base_url), speaks="text")
+    model.answer(Answer([*text("One, "), hold(), *text("two.")]))
+    with client(ada, "firm", "something-else") as node:
+        node.begin("send", text="go", id="m1")
+        node.wait_for("messages", lambda messages: ("assistant", "One, ") in flat(messages))
+        [asked, half] = node.call("state")["messages"]
+    with client(ada, "firm", "something-else") as node:
+        node.call("add", **asked)
+        node.call("add", **{**half, "content": "Three, "})
+        node.call("run")
+        assert [event["type"] for event in events(node)] == ["RUN_STARTED", "RUN_ERROR"]
+        assert events(node)[-1]["code"] == "reattach"
+        model.release()
+        assert flat(node.call("replay")["messages"]) == [("user", "go"), ("assistant", "One, two.")]
+
+
 def test_what_cannot_be_taken_back_asks_for_a_replay(house: Roomful, ada: Caller, model: FakeOpenAI) -> None:
     house.agent("retracts", openai(model.base_url), speaks="text")
     model.answer(Answer([*text("A false "), hold(), CUT]), Answer(text("A true start.")))
@@ -147,19 +166,14 @@ def test_two_people_in_one_thread(house: Roomful, ada: Caller, bob: Caller, mode
 def test_words_of_somebody_else_are_not_said_again(
     house: Roomful, ada: Caller, bob: Caller, model: FakeOpenAI
 ) -> None:
-    house.agent("parrot", openai(model.base_url), speaks="text")
-    house.space("echoes", "ada", "bob", "parrot")
-    model.answer(Answer([hold(), *text("Hello.")]))
-    with client(ada, "parrot", "echoes") as hers, client(bob, "parrot", "echoes") as his:
-        sending = hers.begin("send", text="I am Ada", id="m1")
-        hers.wait_for("event")
-        replaying = his.begin("replay")
-        his.wait_for("event", lambda event: event["type"] == "MESSAGES_SNAPSHOT")
-        model.release()
-        sending.result(30)
-        replaying.result(30)
+    house.agent("silent", openai(model.base_url))
+    house.space("silence", "ada", "bob", "silent")
+    model.answer(Answer(text("A thought that nobody sees.")))
+    with client(ada, "silent", "silence") as hers, client(bob, "silent", "silence") as his:
+        hers.call("send", text="I am Ada", id="m1")
+        assert flat(his.call("replay")["messages"]) == [("user", "I am Ada")]
         assert "HTTP 422" in his.call("run")["error"]
-    assert [message["entityId"] for message in ada.messages("echoes")] == ["ada", "parrot"]
+    assert [message["entityId"] for message in ada.messages("silence")] == ["ada"]
 
 
 @pytest.mark.parametrize("thread_id", ["a b & c?", "日本語 🧵", "x" * 65])
