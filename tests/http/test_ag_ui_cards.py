@@ -204,6 +204,32 @@ def test_a_card_that_nobody_has_to_answer_does_not_end_the_stream(house: Roomful
     assert replayed(ada, "shop", "shopping") == done["messages"]
 
 
+def test_a_card_of_a_sub_agent_is_answered_in_the_replay_of_its_run(house: Roomful, ada: Caller) -> None:
+    script = Script(
+        chief=[Answer(call("ask_scout", {"prompt": "p"})), Answer(text("Good."))],
+        scout=[Answer(call("form", {"q": "Red?"})), Answer(text("Found."))],
+    )
+    with FakeOpenAI(script) as model, client(ada, "chief", "below") as node:
+        tool = delegate("scout", FORM)
+        house.agent("chief", openai(model.base_url), tool, instructions="You are chief.", speaks="text")
+        house.space("below", "ada", "chief")
+        with ada.listen("below") as listener:
+            sending = node.begin("send", text="go", id="m1")
+            asked = listener.wait(
+                lambda heard: [
+                    one.data["runId"]
+                    for one in heard
+                    if one.name == "run.waiting_tool" and "rootRunId" in one.data
+                ]
+            )
+        with client(ada, "chief", "below") as other:
+            assert len(other.call("replay", query=f"?runId={asked[0]}")["interrupts"]) == 1
+            done = resume(other, "red")
+            assert flat(done["messages"])[-1] == ("assistant", "Good.")
+            assert other.noted("warning") == []
+        assert flat(sending.result(30)["messages"])[-1] == ("assistant", "Good.")
+
+
 def test_who_answers_too_late_is_told_what_was_decided(
     house: Roomful, ada: Caller, bob: Caller, model: FakeOpenAI
 ) -> None:
