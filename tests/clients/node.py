@@ -94,6 +94,14 @@ class Node:
             assert hits, f"no such {name!r}; noted: {self.notes[-20:]}; said: {self._errors[-20:]}"
             return hits[0]
 
+    def wait_for_more(self, name: str, count: int) -> None:
+        """Until the client has noted more than that many such things."""
+        with self._changed:
+            more = self._changed.wait_for(
+                lambda: sum(noted == name for noted, _ in self.notes) > count or self._is_over(), PATIENCE
+            )
+            assert more, f"only {count} of {name!r} were noted"
+
     def _is_over(self) -> bool:
         return self._process is not None and self._process.poll() is not None
 

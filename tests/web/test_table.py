@@ -46,6 +46,7 @@ BODIES: dict[str, Any] = {
         "id": "private",
         "messages": [{"role": "user", "parts": [{"type": "text", "text": "hi"}]}],
     },
+    "RunAgentInput": {"threadId": "t", "messages": [{"id": "m", "role": "user", "content": "hi"}]},
     "MessageEnvelope": {"conversation_id": "c", "sender": "user:eve", "recipient": "chat:c", "content": "hi"},
 }
 ROUTES = [pytest.param(route, id=f"{route.method} {route.path}") for route in TABLE]

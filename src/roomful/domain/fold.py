@@ -62,6 +62,8 @@ class _Growing:
             kind, path, value = op
             keys = unpointer(path)
             if kind == "append" and len(keys) == 1:
+                if keys[0] not in self.texts:
+                    self.part.args = apply_ops(self.part.args, [("append", path, "")])  # Its place is kept.
                 self.texts.setdefault(keys[0], []).append(value)
             else:
                 self.part.args = apply_ops(self.part.args, [op])

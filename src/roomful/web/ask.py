@@ -16,6 +16,7 @@ from roomful.domain.errors import Conflict, Invalid
 from roomful.domain.ports import Store
 from roomful.domain.shape import encode_json
 from roomful.web.auth import Credential
+from roomful.web.bodies import BODY_LIMIT
 from roomful.web.desk import Desk
 from roomful.web.headers import API_HEADERS
 from roomful.web.house import House
@@ -91,6 +92,7 @@ class Route(Generic[B, Q, T]):
     access: Rule[T]
     summary: str
     body: type[B] | None = None
+    body_limit: int = BODY_LIMIT
     query: type[Q] = NoQuery  # pyright: ignore[reportAssignmentType] - the handlers that take it say NoQuery
     answer: Any = None
     status: int = 200

@@ -30,9 +30,9 @@ class Gone(Exception):
     """The client left before it had said everything."""
 
 
-async def read_body(headers: Headers, receive: Receive) -> bytes:
+async def read_body(headers: Headers, receive: Receive, limit: int = BODY_LIMIT) -> bytes:
     _check_type(headers)
-    return await read_bytes(headers, receive, BODY_LIMIT, BODY_SECONDS)
+    return await read_bytes(headers, receive, limit, BODY_SECONDS)
 
 
 def length_of(headers: Headers, unknown: int) -> int:

@@ -84,7 +84,7 @@ async def _handle(desk: Desk, route: AnyRoute, scope: Scope, headers: Headers, r
         desk.count_post(principal)
     body = None
     if route.body is not None:
-        body = decode_body(await read_body(headers, receive), route.body)
+        body = decode_body(await read_body(headers, receive, route.body_limit), route.body)
     once = _once(route, scope["path"], principal, headers, body)
     ask: Ask[Any, Any, Any] = Ask(
         desk=desk,

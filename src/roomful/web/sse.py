@@ -217,7 +217,8 @@ class EventStream:
             self._subscription.close()
 
     def _last_words(self, subscription: Subscription) -> Message:
-        data = self._manner.draining if "draining" in (subscription.cut, self._ended) else b""
+        is_draining = "draining" in (subscription.cut, self._ended) and not self._feed.has_ended
+        data = self._manner.draining if is_draining else b""
         return {"type": "http.response.body", "body": data, "more_body": False}
 
     async def _write(self, send: Send, message: Message) -> None:

@@ -14,6 +14,7 @@ from roomful.web.house import House
 from roomful.web.openapi import describe
 from roomful.web.queries import NoQuery
 from roomful.web.routes import (
+    ag_ui,
     agents,
     blobs,
     chat,
@@ -53,6 +54,7 @@ TABLE: tuple[AnyRoute, ...] = (
     *invites.ROUTES,
     *search.ROUTES,
     *chat.ROUTES,
+    *ag_ui.ROUTES,
     *conversations.ROUTES,
     *runs.ROUTES,
     *grants.ROUTES,

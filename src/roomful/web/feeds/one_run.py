@@ -20,6 +20,7 @@ from roomful.domain.fold import SpaceView
 from roomful.domain.messages import Message, Part, ToolCallPart
 from roomful.domain.ports import Entry, Subscription
 from roomful.domain.runs import ENDED, WAITING, Run
+from roomful.domain.shape import UNSET
 from roomful.spaces.announcer import space_channel
 from roomful.spaces.run_news import run_event
 from roomful.web.desk import Desk
@@ -101,7 +102,10 @@ class OneRunFeed:
                 continue
             self._view = SpaceView()
             self._view.load(messages, [], [])
-            told = self._face.tell(messages) + self._look_at(run_event(before, self.space_id))
+            told = self._face.tell(messages)
+            told += (
+                self._face.end(None) if self._is_stuck() else self._look_at(run_event(before, self.space_id))
+            )
             return subscription, told if self.has_ended else told + self.frames(subscription.take())
         raise Unavailable("this space is too lively to be read just now: try again")
 
@@ -145,7 +149,7 @@ class OneRunFeed:
         those who read: its end is stored, and will be heard."""
         is_open = any(message.status == "open" for message in self._view.messages())
         has_ended = run.status in ENDED and not is_open
-        if not has_ended and not (run.status in WAITING and self._asks_reader()):
+        if not has_ended and not (run.status in WAITING and self._asks_reader(run)):
             return b""
         self.has_ended = True
         return self._face.tell(self._view.messages()) + self._face.end(run)
@@ -154,12 +158,15 @@ class OneRunFeed:
         self.has_ended = self.has_ended or self._face.is_stuck
         return self._face.is_stuck
 
-    def _asks_reader(self) -> bool:
+    def _asks_reader(self, run: RunChanged) -> bool:
+        """Whether it waits for a card of this reader's. What is meant for one member is in no list."""
         assert self._followed is not None
+        pending = {call.tool_call_id for call in run.pending_tool_calls or ()}
         parts: list[Part] = [part for message in self._view.messages() for part in message.parts]
         return any(
             isinstance(part, ToolCallPart)
             and part.status == "waiting"
+            and (part.tool_call_id in pending or part.target_entity_id is not UNSET)
             and part.tool_call_id not in self._followed.answered
             and self._face.can_answer(part)
             for part in parts
