@@ -1,0 +1,151 @@
+"""How a story is told again: what happens of itself, what is brought about, what is only put in its place,
+and what has to wait for what."""
+
+import msgspec
+
+from roomful.domain.messages import Message, TextPart
+from roomful.domain.runs import Call
+from roomful.domain.shape import UNSET
+from roomful.recall.story.acts import Act, acts_of
+from roomful.recall.story.records import Asked, CutOff, Story, ToldRun, ToldStep
+from roomful.spaces.mentions import who_wakes
+
+MOVED = -1
+"""The step of a message that a run was handed and did not get to."""
+
+
+class Plot(msgspec.Struct):
+    story: Story
+    runs: dict[str, ToldRun]
+    calls: dict[str, Call]
+    given_runs: dict[str, str]
+    """Runs that are not told again, and why."""
+    given_messages: dict[str, str]
+    """Messages that are put in their place as they were recorded, and why."""
+    acts: list[Act]
+    first_parts: dict[str, Message]
+    """The message that a part begins, by the part's id."""
+
+    def begins(self, step: ToldStep, at: int) -> Message | None:
+        """The message of the space that the run begins with what it says here."""
+        said = step.said[at]
+        if isinstance(said, Asked):
+            found = [place.part_id for place in self.calls[said.call_id].places]
+        elif isinstance(said, CutOff):
+            found = [said.part.id]
+        else:
+            found = [said.part_id] if said.part_id is not UNSET else []
+        return next((self.first_parts[one] for one in found if one in self.first_parts), None)
+
+    def end_of(self, told: ToldRun, step: ToldStep) -> str:
+        """When what the run said in this step took effect, as far as that can be seen; else nothing."""
+        run = told.run
+        if step is told.steps[-1] and step.is_whole and run.status == "completed":
+            return run.ended_at or ""
+        made = {call.id: call for call in told.calls if call.step == step.number}
+        messages = {place.message_id for call in made.values() for place in call.places}
+        led_to = [
+            other.run.created_at
+            for other in self.story.runs
+            if other.run.parent_call_id in made
+            or (other.run.trigger.message_id in messages and other.run.started_by == run.agent_id)
+        ]
+        return min(led_to, default="")
+
+    def awaits(self, told: ToldRun, number: int, *, is_end: bool) -> list[str]:
+        """The messages that have to be there before the run begins this step, or ends with it."""
+        if is_end:
+            return [one.message_id for one in told.handed if one.step == MOVED]
+        return [one.message_id for one in told.handed if one.step == number]
+
+
+def plot_of(story: Story) -> Plot:
+    runs = {told.run.id: told for told in story.runs}
+    given_runs = _given_runs(story)
+    given_messages = _given_messages(story, given_runs)
+    return Plot(
+        story=story,
+        runs=runs,
+        calls={call.id: call for told in story.runs for call in told.calls},
+        given_runs=given_runs,
+        given_messages=given_messages,
+        acts=acts_of(story, set(given_runs), set(given_messages)),
+        first_parts={message.parts[0].id: message for message in story.messages if message.parts},
+    )
+
+
+def _given_runs(story: Story) -> dict[str, str]:
+    agents = {agent.id for agent in story.agents}
+    deleted = {message.run_id for message in story.messages if message.deleted}
+    given: dict[str, str] = {}
+    for told in story.runs:
+        run = told.run
+        if run.status in ("queued", "running"):
+            given[run.id] = "still going on when the story was written"
+        elif run.agent_id not in agents:
+            given[run.id] = f"its agent {run.agent_id!r} is no more"
+        elif run.id in deleted:
+            given[run.id] = "a message of it was deleted"
+        elif any(call.status == "unknown" for call in told.calls):
+            given[run.id] = "the gateway stopped in the middle of one of its calls"
+    return _with_those_below(story, given)
+
+
+def _with_those_below(story: Story, given: dict[str, str]) -> dict[str, str]:
+    """A run is told again only with all that it calls, and with the one that calls it."""
+    callers = {call.id: told.run.id for told in story.runs for call in told.calls}
+    links = [(told.run.id, callers.get(told.run.parent_call_id or "")) for told in story.runs]
+    while True:
+        more = {
+            one: given[other]
+            for child, parent in links
+            for one, other in ((child, parent), (parent, child))
+            if parent is not None and one is not None and other in given and one not in given
+        }
+        if not more:
+            return given
+        given |= more
+
+
+def _given_messages(story: Story, given_runs: dict[str, str]) -> dict[str, str]:
+    runs = {told.run.id for told in story.runs}
+    given: dict[str, str] = {}
+    for message in story.messages:
+        if message.run_id in given_runs:
+            given[message.id] = given_runs[message.run_id or ""]
+        elif message.deleted:
+            given[message.id] = "deleted: what it said is not known"
+        elif message.run_id is UNSET and not _is_a_post(message):
+            given[message.id] = "came from elsewhere: no run of this house made it"
+        elif message.run_id is not UNSET and message.run_id not in runs:
+            given[message.id] = "its run is not known"
+        elif message.run_id is UNSET and _woke_nobody_then(story, message):
+            given[message.id] = (
+                "woke nobody when it was written, and would now: imported, or others were here"
+            )
+    return given
+
+
+def _is_a_post(message: Message) -> bool:
+    return message.role == "user" and all(
+        isinstance(part, TextPart) and part.tool_call_id is UNSET for part in message.parts
+    )
+
+
+def _woke_nobody_then(story: Story, message: Message) -> bool:
+    place = next(told for told in story.spaces if told.space.id == story.space_id)
+    agents = {agent.id for agent in story.agents}
+    woken = [
+        one
+        for one in who_wakes(place.space, place.members, message.entity_id, message.mentions)
+        if one in agents
+    ]
+    replied = any(
+        isinstance(call.result, dict) and (call.result.get("reply") or {}).get("messageId") == message.id
+        for told in story.runs
+        for call in told.calls
+        if call.waits_for == "reply"
+    )
+    started = any(told.run.trigger.message_id == message.id for told in story.runs)
+    handed = any(one.message_id == message.id for told in story.runs for one in told.handed)
+    return bool(woken) and not (replied or started or handed)
