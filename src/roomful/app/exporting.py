@@ -61,10 +61,9 @@ async def _state(store: Store, space_id: str) -> list[tuple[str, str]]:
 
 async def _story(store: Store, space_id: str, messages: list[Message]) -> Story:
     runs = await _runs(store, space_id, messages)
-    known = {told.run.id: told.run for told in runs}
-    agents = await _agents(store, known.values())
     found = [await _space(store, one) for one in _touched(space_id, runs)]
     spaces = [told for told in found if told is not None]
+    agents = await _agents(store, {*(told.run.agent_id for told in runs), *_ids(spaces[0])})
     people = [message.entity_id for message in messages] + [agent.id for agent in agents]
     people += [member.entity_id for told in spaces for member in told.members]
     people += [call.answered_by for told in runs for call in told.calls if call.answered_by]
@@ -120,13 +119,18 @@ async def _run(store: Store, run: Run, messages: list[Message]) -> ToldRun:
     return ToldRun(run=run, steps=steps, calls=calls, handed=await store.handed(run.id))
 
 
-async def _agents(store: Store, runs: Iterable[Run]) -> list[Agent]:
-    found = [await store.agent(one) for one in sorted({run.agent_id for run in runs})]
+async def _agents(store: Store, ids: Iterable[str]) -> list[Agent]:
+    """Those who ran, and those who are in the space and might have. Others are known by name only."""
+    found = [await store.agent(one) for one in sorted(ids)]
     return [
         msgspec.structs.replace(agent, config=leave_out_secrets(agent.config, NOT_EXPORTED))
         for agent in found
         if agent is not None
     ]
+
+
+def _ids(told: ToldSpace) -> list[str]:
+    return [member.entity_id for member in told.members]
 
 
 def _touched(space_id: str, runs: Iterable[ToldRun]) -> list[str]:

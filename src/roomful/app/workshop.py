@@ -1,6 +1,6 @@
 """What a run's life is made of, wired: how it begins, works, waits, is answered and leads to others."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Protocol
 
 from roomful.app.configs import Configs
@@ -32,9 +32,12 @@ from roomful.spaces.history import History
 class Tools(Protocol):
     """What executes tools, by their kind, and what is known of them beyond the configurations."""
 
-    executors: dict[type, Executor]
-    more_tools: MoreTools
-    complete: Callable[[ToolSpec], ToolSpec]
+    @property
+    def executors(self) -> Mapping[type, Executor]: ...
+    @property
+    def more_tools(self) -> MoreTools: ...
+    @property
+    def complete(self) -> Callable[[ToolSpec], ToolSpec]: ...
 
 
 class Workshop:

@@ -22,7 +22,7 @@ class Gate(msgspec.Struct, eq=False):
     seq: int
     """The place of the message that it begins next, or 0."""
     awaits: Sequence[str]
-    """Messages that have to be there first."""
+    """Messages that the run has to be handed first."""
     passed: "asyncio.Future[None]"
 
 

@@ -78,14 +78,13 @@ class RecordedModels:
         """Stands until the story has come here, with all stored that was said before."""
         if (voice := self._voice(run_id)) is not None:
             await voice.settled()
-        awaits = self._plot.awaits(told, step.number, is_end=False) if at == 0 else []
+        awaits = self._plot.awaits(told, step, is_end=False) if at == 0 else []
         if at < len(step.said):
             message = self._plot.begins(step, at)
             when = (message.created_at, message.seq) if message is not None else ("", 0)
         else:
             when = (self._plot.end_of(told, step), 0)
-            if step is told.steps[-1]:
-                awaits += self._plot.awaits(told, step.number, is_end=True)
+            awaits += self._plot.awaits(told, step, is_end=True)
         await self._gates.wait(run_id, *when, awaits)
 
     async def _say_nothing(self, run_id: str, told: ToldRun | None) -> None:
@@ -97,6 +96,9 @@ class RecordedModels:
     async def _end(self, run_id: str, told: ToldRun) -> None:
         """The story has no more words for this run."""
         run = told.run
+        if (voice := self._voice(run_id)) is not None:
+            voice.keep_trail()
+            await voice.settled()
         if run.status == "canceled":
             await self._gates.stay(run_id)
         if run.error is not UNSET:

@@ -121,7 +121,7 @@ class Teller:
 
     async def _next(self) -> tuple[Gate | None, Act | None]:
         """What comes next: a run that goes on, or something from outside."""
-        gates = [gate for gate in self._stage.gates.open if self._said.issuperset(gate.awaits)]
+        gates = [gate for gate in self._stage.gates.open if await self._has_all(gate)]
         acts = [act for act in self._left if await self._stage.actors.is_ready(act)]
         places = (0, len(self._said) + 1)
         gate = min((one for one in gates if one.seq in places), key=_moment, default=None)
@@ -131,6 +131,13 @@ class Teller:
         if gate is None and act is None:
             return next(iter(gates or self._stage.gates.open), None), next(iter(acts), None)
         return gate, act
+
+    async def _has_all(self, gate: Gate) -> bool:
+        """Whether the run was handed the messages that it had in the story."""
+        if not gate.awaits:
+            return True
+        handed = await self._stage.store.handed(gate.run_id)
+        return {one.message_id for one in handed}.issuperset(gate.awaits)
 
     async def _look(self, *, at_the_end: bool = False) -> None:
         """What the space holds by now; what is complete is shown."""

@@ -9,7 +9,7 @@ from roomful.domain.messages import ToolCallPart
 from roomful.domain.outcomes import Done, Failed, Outcome, Waiting
 from roomful.domain.ports import CallContext, Executor
 from roomful.domain.runs import Call
-from roomful.domain.shape import UNSET
+from roomful.domain.shape import UNSET, Json
 from roomful.domain.tools import Compute, Http, Image, Mcp, PythonFunction, ToolSpec, Visibility, Webhook
 from roomful.recall.story.plot import Plot
 from roomful.tools import offered_name, offered_tool
@@ -67,7 +67,7 @@ class RecordedExecutor:
         return outcome
 
     async def _outcome(self, call: Call, context: CallContext) -> Outcome:
-        asked = call.continuation if call.continuation is not UNSET else {}
+        asked: dict[str, Json] = call.continuation or {}
         if "answer" in asked and context.call.continuation is UNSET:
             return Waiting("answer", question={"requests": {}}, state=asked.get("state"))
         if call.waits_for == "callback" and context.call.waits_for != "callback":

@@ -134,10 +134,19 @@ def _about_call(call: Call, spoken: set[str]) -> Iterator[Act]:
         yield from _reply(call, spoken)
 
 
+def reply_to(call: Call) -> dict[str, Json] | None:
+    """The message that a call waited for, as its run was told."""
+    return _result(call).get("reply") if call.waits_for == "reply" else None
+
+
+def _result(call: Call) -> dict[str, Json]:
+    result: Json = call.result
+    return cast("dict[str, Json]", result) if isinstance(result, dict) else {}
+
+
 def _reply(call: Call, spoken: set[str]) -> Iterator[Act]:
-    result = cast("dict[str, Json]", call.result if isinstance(call.result, dict) else {})
-    reply = cast("dict[str, Json] | None", result.get("reply"))
-    if result.get("timedOut"):
+    reply = reply_to(call)
+    if reply is None and _result(call).get("timedOut"):
         yield Expire(call_id=call.id, at=call.answered_at or "")
     elif reply is not None and reply.get("messageId") not in spoken:
         yield ReplyElsewhere(call=call, by=str(reply.get("from")), text=str(reply.get("text")))

@@ -28,19 +28,24 @@ def told_steps(
     """`messages` are those of the run in the space whose story it is, in their order."""
     whole = {step.number: step for step in steps if not step.is_open}
     shown = _shown(run, whole, calls, messages)
-    numbers = sorted({*whole, *(call.step for call in calls), *(one.step for one in shown)})
+    numbers = {*(one.number for one in steps), *(one.step for one in calls), *(one.step for one in shown)}
     told: list[ToldStep] = []
-    for number in numbers:
+    for number in sorted(numbers):
         seen = [one for one in shown if one.step == number]
         made = [call for call in calls if call.step == number]
         text = whole[number].text if number in whole else _open_text(steps, number)
-        said = _with_words(_with_calls(seen, made), text)
-        usage = whole[number].usage if number in whole else None
-        step = ToldStep(number=number, said=said, is_whole=number in whole)
-        if usage is not None:
-            step.usage = usage
+        step = ToldStep(number=number, said=_with_words(_with_calls(seen, made), text))
+        if number in whole:
+            step.usage = whole[number].usage
+            step.is_repeated = len(text) < sum(_words_in(one) for one in seen)
+        else:
+            step.is_whole = False
         told.append(step)
     return told
+
+
+def _words_in(shown: _Shown) -> int:
+    return len(shown.said.text) if isinstance(shown.said, Words) else 0
 
 
 def _open_text(steps: Sequence[Step], number: int) -> str:

@@ -7,7 +7,7 @@ from typing import cast
 import msgspec
 
 from roomful.domain.messages import Message
-from roomful.domain.shape import UNSET, Json, Unset
+from roomful.domain.shape import UNSET, Json, Unset, encode_json
 
 _TIMES = frozenset({"createdAt", "updatedAt", "answeredAt"})
 _IDS = frozenset({"id", "toolCallId", "runId", "replyTo"})
@@ -50,8 +50,10 @@ class _Comparison:
         if isinstance(one, str) and isinstance(other, str):
             same = self._is_same_id(one, other) if key in _IDS else self._renamed(one) == other
         else:
-            same = type(one) is type(other) and one == other
-        return None if same else Difference(path, one, other)
+            same = encode_json(one) == encode_json(other)
+        if same:
+            return None
+        return Difference(path, cast("Json", one), cast("Json", other))
 
     def _objects(self, one: dict[str, Json], other: dict[str, Json], path: str) -> Difference | None:
         for key in dict.fromkeys([*one, *other]):

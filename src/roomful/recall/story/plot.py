@@ -6,7 +6,7 @@ import msgspec
 from roomful.domain.messages import Message, TextPart
 from roomful.domain.runs import Call
 from roomful.domain.shape import UNSET
-from roomful.recall.story.acts import Act, acts_of
+from roomful.recall.story.acts import Act, acts_of, reply_to
 from roomful.recall.story.records import Asked, CutOff, Story, ToldRun, ToldStep
 from roomful.spaces.mentions import who_wakes
 
@@ -52,11 +52,17 @@ class Plot(msgspec.Struct):
         ]
         return min(led_to, default="")
 
-    def awaits(self, told: ToldRun, number: int, *, is_end: bool) -> list[str]:
-        """The messages that have to be there before the run begins this step, or ends with it."""
-        if is_end:
-            return [one.message_id for one in told.handed if one.step == MOVED]
-        return [one.message_id for one in told.handed if one.step == number]
+    def awaits(self, told: ToldRun, step: ToldStep, *, is_end: bool) -> list[str]:
+        """The messages that the run must have been handed before it begins this step, or comes to its end."""
+        if not is_end:
+            return _handed(told, step.number)
+        made = any(isinstance(said, Asked) for said in step.said)
+        following = [] if made else _handed(told, step.number + 1)
+        return following + (_handed(told, MOVED) if step is told.steps[-1] else [])
+
+
+def _handed(told: ToldRun, number: int) -> list[str]:
+    return [one.message_id for one in told.handed if one.step == number]
 
 
 def plot_of(story: Story) -> Plot:
@@ -86,6 +92,8 @@ def _given_runs(story: Story) -> dict[str, str]:
             given[run.id] = f"its agent {run.agent_id!r} is no more"
         elif run.id in deleted:
             given[run.id] = "a message of it was deleted"
+        elif any(step.is_repeated for step in told.steps):
+            given[run.id] = "the gateway stopped, and its model had to say something again"
         elif any(call.status == "unknown" for call in told.calls):
             given[run.id] = "the gateway stopped in the middle of one of its calls"
     return _with_those_below(story, given)
@@ -140,12 +148,8 @@ def _woke_nobody_then(story: Story, message: Message) -> bool:
         for one in who_wakes(place.space, place.members, message.entity_id, message.mentions)
         if one in agents
     ]
-    replied = any(
-        isinstance(call.result, dict) and (call.result.get("reply") or {}).get("messageId") == message.id
-        for told in story.runs
-        for call in told.calls
-        if call.waits_for == "reply"
-    )
+    replies = [reply for told in story.runs for call in told.calls if (reply := reply_to(call)) is not None]
+    replied = any(reply.get("messageId") == message.id for reply in replies)
     started = any(told.run.trigger.message_id == message.id for told in story.runs)
     handed = any(one.message_id == message.id for told in story.runs for one in told.handed)
     return bool(woken) and not (replied or started or handed)

@@ -55,6 +55,8 @@ class ToldStep(Noun):
     usage: Usage = Usage()
     is_whole: bool = True
     """Whether the answer came to its end."""
+    is_repeated: bool = False
+    """Whether the space saw words of it twice, because it had to be asked for again."""
 
 
 class ToldRun(Noun):
