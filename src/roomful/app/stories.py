@@ -1,7 +1,9 @@
 """Stories on their way to a file and back from one."""
 
 import asyncio
-from collections.abc import Callable
+import contextlib
+import logging
+from collections.abc import Callable, Generator
 from pathlib import Path
 
 from roomful.app.exporting import export_story
@@ -45,7 +47,20 @@ def replay_file(path: Path, say: Callable[[str], None]) -> Told:
         for line in in_lines(message, names):
             say(line)
 
-    return asyncio.run(replay(story, show))
+    with _quiet():
+        return asyncio.run(replay(story, show))
+
+
+@contextlib.contextmanager
+def _quiet() -> Generator[None]:
+    """What the house warns of was in its log when it happened."""
+    log = logging.getLogger("roomful")
+    before = log.level
+    log.setLevel(logging.ERROR)
+    try:
+        yield
+    finally:
+        log.setLevel(before)
 
 
 def in_words(difference: Difference) -> list[str]:

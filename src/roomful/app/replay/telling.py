@@ -2,7 +2,7 @@
 did at that time, and nobody before the house has come to rest."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Sequence
 
 import msgspec
 
@@ -73,13 +73,20 @@ class Teller:
     async def result(self) -> Told:
         messages = await read_messages(self._stage.store, self._plot.story.space_id)
         names = self._stage.cast.names
-        difference = first_difference(self._plot.story.messages, messages, names)
+        unnoted = self._plot.busy_elsewhere
+        recorded = self._plot.story.messages
+        difference = first_difference(
+            _without_notes(recorded, unnoted), _without_notes(messages, unnoted), names
+        )
         told = [one.run for one in self._plot.story.runs if one.run.id not in self._plot.given_runs]
         for run in told:
             difference = difference or await self._run_difference(run)
         if difference is None and self._strays:
             difference = Difference(self._strays[0], UNSET, UNSET)
         given = [f"message {key}: {why}" for key, why in self._plot.given_messages.items()]
+        given += [
+            f"the note in message {key}: its agent was busy in another space" for key in sorted(unnoted)
+        ]
         given += [f"run {key}: {why}" for key, why in self._plot.given_runs.items()]
         return Told(
             len(self._plot.story.messages) - len(self._plot.given_messages), len(told), given, difference
@@ -149,6 +156,10 @@ class Teller:
                 break
             self._show(message)
             self._shown += 1
+
+
+def _without_notes(messages: Sequence[Message], of: Collection[str]) -> list[Message]:
+    return [msgspec.structs.replace(one, woke=UNSET) if one.id in of else one for one in messages]
 
 
 def _moment(one: Gate | Act) -> tuple[str, int]:

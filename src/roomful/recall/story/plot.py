@@ -22,6 +22,8 @@ class Plot(msgspec.Struct):
     """Runs that are not told again, and why."""
     given_messages: dict[str, str]
     """Messages that are put in their place as they were recorded, and why."""
+    busy_elsewhere: set[str]
+    """Messages that had to wait because their agent was at work in another space."""
     acts: list[Act]
     first_parts: dict[str, Message]
     """The message that a part begins, by the part's id."""
@@ -75,6 +77,7 @@ def plot_of(story: Story) -> Plot:
         calls={call.id: call for told in story.runs for call in told.calls},
         given_runs=given_runs,
         given_messages=given_messages,
+        busy_elsewhere={message.id for message in story.messages if _is_busy_elsewhere(story, message)},
         acts=acts_of(story, set(given_runs), set(given_messages)),
         first_parts={message.parts[0].id: message for message in story.messages if message.parts},
     )
@@ -132,6 +135,21 @@ def _given_messages(story: Story, given_runs: dict[str, str]) -> dict[str, str]:
                 "woke nobody when it was written, and would now: imported, or others were here"
             )
     return given
+
+
+def _is_busy_elsewhere(story: Story, message: Message) -> bool:
+    """It waited for a turn, and nobody of this story was before it."""
+    queued = [note for note in message.woke or () if note.how == "queued"]
+    runs = [told.run for told in story.runs if told.run.in_turn]
+    return any(
+        not any(
+            run.agent_id == note.agent_id
+            and run.id != note.run_id
+            and run.created_at <= message.created_at <= (run.ended_at or message.created_at)
+            for run in runs
+        )
+        for note in queued
+    )
 
 
 def _is_a_post(message: Message) -> bool:
