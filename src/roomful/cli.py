@@ -230,16 +230,11 @@ def _export(arguments: argparse.Namespace) -> int:
 
 
 def _replay(arguments: argparse.Namespace) -> int:
-    from roomful.app.stories import in_words, replay_file
+    from roomful.app.stories import replay_file, verdict
 
-    told = replay_file(arguments.file, (lambda _: None) if arguments.quiet else print)
-    for one in told.given:
-        print(f"as given: {one}")
-    if told.difference is not None:
-        print("\n".join(in_words(told.difference)))
-        return 1
-    print(f"equal: {told.messages} messages, {told.runs} runs")
-    return 0
+    told = replay_file(arguments.file, lambda line: None if arguments.quiet else print(line, flush=True))
+    print("\n".join(verdict(told)))
+    return 0 if told.difference is None else 1
 
 
 if __name__ == "__main__":

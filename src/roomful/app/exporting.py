@@ -13,6 +13,7 @@ from roomful.domain.runs import Run
 from roomful.domain.shape import UNSET
 from roomful.recall.story.answers import told_steps
 from roomful.recall.story.records import Story, ToldRun, ToldSpace
+from roomful.runs.schedules import iso_of
 from roomful.spaces.trails import trees, with_trails
 from roomful.store import open_store
 from roomful.tools import leave_out_secrets
@@ -69,14 +70,14 @@ async def _story(store: Store, space_id: str, messages: list[Message]) -> Story:
     people += [call.answered_by for told in runs for call in told.calls if call.answered_by]
     people += [vote.entity_id for told in runs for call in told.calls for vote in call.answers or ()]
     entities = [await store.entity(one) for one in sorted(set(people))]
-    there = {told.space.id for told in spaces}
-    grants = [grant for agent in agents for grant in await store.grants_of(agent.id)]
+    kinds = {member.entity_id: member.kind for member in spaces[0].members}
+    came = await store.joined(space_id)
+    spaces[0].joined = {one: iso_of(came[one]) for one in sorted(came) if kinds.get(one) == "agent"}
     return Story(
         space_id=space_id,
         entities=[entity for entity in entities if entity is not None],
         agents=agents,
         spaces=spaces,
-        grants=sorted((one for one in grants if one.space_id in there), key=lambda one: one.id),
         runs=runs,
         messages=messages,
     )

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import logging
+import os
 from collections.abc import Callable, Generator
 from pathlib import Path
 
@@ -21,17 +22,32 @@ LONGEST = 400
 
 def export_to(path: Path, database: str, clock: Clock, space_id: str, *, force: bool) -> Story:
     """Writes the story. A file that is there is left as it is, unless `force`."""
+    there_already = f"{path} is there already: give another --out, or --force to write over it"
     if path.exists() and not force:
-        raise Conflict(f"{path} is there already: give another --out, or --force to write over it")
+        raise Conflict(there_already)
     story = asyncio.run(export_story(database, clock, space_id))
     try:
-        with path.open("wb" if force else "xb") as file:
-            file.write(write_story(story))
-    except FileExistsError:
-        raise Conflict(f"{path} is there already: give another --out, or --force to write over it") from None
+        _write(path, write_story(story), force=force)
+    except FileExistsError as error:
+        raise Conflict(f"{error.filename} is there already" if force else there_already) from None
     except OSError as error:
         raise Invalid(f"{path}: cannot be written: {error.strerror}") from None
     return story
+
+
+def _write(path: Path, data: bytes, *, force: bool) -> None:
+    """For its owner's eyes, whole or not at all."""
+    beside = path.with_name(f"{path.name}.part") if force else path
+    try:
+        with open(beside, "xb", opener=lambda name, flags: os.open(name, flags, 0o600)) as file:
+            file.write(data)
+    except FileExistsError:
+        raise
+    except OSError:
+        beside.unlink(missing_ok=True)
+        raise
+    if force:
+        beside.replace(path)
 
 
 def replay_file(path: Path, say: Callable[[str], None]) -> Told:
@@ -48,7 +64,10 @@ def replay_file(path: Path, say: Callable[[str], None]) -> Told:
             say(line)
 
     with _quiet():
-        return asyncio.run(replay(story, show))
+        told = asyncio.run(replay(story, show))
+    for one in told.given:
+        say(plain(f"as given: {one}"))
+    return told
 
 
 @contextlib.contextmanager
@@ -61,6 +80,14 @@ def _quiet() -> Generator[None]:
         yield
     finally:
         log.setLevel(before)
+
+
+def verdict(told: Told) -> list[str]:
+    """The last words: whether it is equal, and what of it was not told again."""
+    given = f" ({told.given_messages} messages, {told.given_runs} runs as given)" if told.given else ""
+    if told.difference is not None:
+        return in_words(told.difference)
+    return [f"equal: {told.messages} messages, {told.runs} runs{given}"]
 
 
 def in_words(difference: Difference) -> list[str]:

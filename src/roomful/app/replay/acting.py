@@ -6,7 +6,7 @@ from typing import assert_never
 from roomful.app.replay.cast import Cast
 from roomful.app.replay.gates import StoryClock, expect
 from roomful.app.workshop import Workshop
-from roomful.domain.changes import AddGrant, AddMessage
+from roomful.domain.changes import AddGrant, AddMessage, PutMember, RemoveGrant, RemoveMember
 from roomful.domain.entities import Entity, Principal
 from roomful.domain.errors import NotFound
 from roomful.domain.messages import Message
@@ -22,8 +22,11 @@ from roomful.recall.story.acts import (
     Cancel,
     Expire,
     Give,
+    Join,
+    Leave,
     Post,
     ReplyElsewhere,
+    Revoke,
     Vote,
 )
 from roomful.runs.worker import Worker
@@ -33,6 +36,7 @@ class Actors:
     def __init__(
         self,
         people: Mapping[str, Entity],
+        space_id: str,
         *,
         store: Store,
         workshop: Workshop,
@@ -41,6 +45,7 @@ class Actors:
         clock: StoryClock,
     ) -> None:
         self._people = people
+        self._space_id = space_id
         self._store = store
         self._workshop = workshop
         self._worker = worker
@@ -50,7 +55,9 @@ class Actors:
     async def is_ready(self, act: Act) -> bool:
         """Whether it can be done now."""
         match act:
-            case Answer(call=call) | Vote(call=call) | CallBack(call=call) | ReplyElsewhere(call=call):
+            case ReplyElsewhere(call=call):
+                return call.awaited is not UNSET and await self._waits(call.id)
+            case Answer(call=call) | Vote(call=call) | CallBack(call=call):
                 return await self._waits(call.id)
             case Expire(call_id=call_id):
                 return await self._waits(call_id)
@@ -84,6 +91,13 @@ class Actors:
                 await self._cancel(run)
             case Allow(grant=grant):
                 await self._store.commit([AddGrant(grant)])
+            case Revoke(grant=grant):
+                await self._store.commit([RemoveGrant(grant.space_id, grant.id)])
+            case Join(entity_id=entity_id, role=role):
+                await self._store.commit([PutMember(self._space_id, entity_id, role)])
+            case Leave(entity_id=entity_id):
+                await self._store.commit([RemoveMember(self._space_id, entity_id)])
+                await self._workshop.answers.member_left(self._space_id)
             case ReplyElsewhere(call=call, by=by, text=text):
                 assert call.awaited is not UNSET
                 await self._workshop.intake.post(self._principal(by), call.awaited.space_id, text=text)

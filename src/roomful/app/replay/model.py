@@ -78,13 +78,13 @@ class RecordedModels:
         """Stands until the story has come here, with all stored that was said before."""
         if (voice := self._voice(run_id)) is not None:
             await voice.settled()
-        awaits = self._plot.awaits(told, step, is_end=False) if at == 0 else []
+        awaits: list[str] = []
         if at < len(step.said):
             message = self._plot.begins(step, at)
             when = (message.created_at, message.seq) if message is not None else ("", 0)
         else:
             when = (self._plot.end_of(told, step), 0)
-            awaits += self._plot.awaits(told, step, is_end=True)
+            awaits = self._plot.awaits(told, step)
         await self._gates.wait(run_id, *when, awaits)
 
     async def _say_nothing(self, run_id: str, told: ToldRun | None) -> None:

@@ -87,6 +87,7 @@ class Stage:
         )
         self.actors = Actors(
             {entity.id: entity for entity in plot.story.entities},
+            plot.story.space_id,
             store=store,
             workshop=workshop,
             worker=worker,
@@ -122,7 +123,8 @@ def _company(story: Story) -> list[Change]:
     changes += [PutAgent(agent) for agent in story.agents]
     for told in story.spaces:
         changes.append(AddSpace(told.space))
-        changes += [PutMember(told.space.id, one.entity_id, one.role) for one in told.members]
+        there = [one for one in told.members if one.entity_id not in told.joined]
+        changes += [PutMember(told.space.id, one.entity_id, one.role) for one in there]
     changes += [PutMember(space_id, who, "member") for space_id, who in _gone(story)]
     for message in story.messages:
         files = [Blob(id=one, owner_id=message.entity_id, media_type="application/octet-stream", size=0,

@@ -2,7 +2,7 @@
 did at that time, and nobody before the house has come to rest."""
 
 import asyncio
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable
 
 import msgspec
 
@@ -25,8 +25,11 @@ PATIENCE_SECONDS = 30.0
 class Told(msgspec.Struct, frozen=True):
     messages: int
     runs: int
-    """How many were told again; the others are named in `given`."""
+    """How many were told again."""
+    given_messages: int
+    given_runs: int
     given: list[str]
+    """What was put in its place as it was recorded, or is not compared, each with the reason."""
     difference: Difference | None
 
 
@@ -73,23 +76,21 @@ class Teller:
     async def result(self) -> Told:
         messages = await read_messages(self._stage.store, self._plot.story.space_id)
         names = self._stage.cast.names
-        unnoted = self._plot.busy_elsewhere
-        recorded = self._plot.story.messages
-        difference = first_difference(
-            _without_notes(recorded, unnoted), _without_notes(messages, unnoted), names
-        )
+        recorded = map(self._plot.comparable, self._plot.story.messages)
+        difference = first_difference([*recorded], [*map(self._plot.comparable, messages)], names)
         told = [one.run for one in self._plot.story.runs if one.run.id not in self._plot.given_runs]
         for run in told:
             difference = difference or await self._run_difference(run)
         if difference is None and self._strays:
             difference = Difference(self._strays[0], UNSET, UNSET)
-        given = [f"message {key}: {why}" for key, why in self._plot.given_messages.items()]
-        given += [
-            f"the note in message {key}: its agent was busy in another space" for key in sorted(unnoted)
-        ]
-        given += [f"run {key}: {why}" for key, why in self._plot.given_runs.items()]
+        plot = self._plot
         return Told(
-            len(self._plot.story.messages) - len(self._plot.given_messages), len(told), given, difference
+            messages=len(plot.story.messages) - len(plot.given_messages),
+            runs=len(told),
+            given_messages=len(plot.given_messages),
+            given_runs=len(plot.given_runs),
+            given=_given(plot),
+            difference=difference,
         )
 
     async def _run_difference(self, recorded: Run) -> Difference | None:
@@ -158,8 +159,11 @@ class Teller:
             self._shown += 1
 
 
-def _without_notes(messages: Sequence[Message], of: Collection[str]) -> list[Message]:
-    return [msgspec.structs.replace(one, woke=UNSET) if one.id in of else one for one in messages]
+def _given(plot: Plot) -> list[str]:
+    messages = [*plot.given_messages.items(), *plot.left_out.items()]
+    found = [f"message {key}: {why}" for key, why in messages]
+    found += [f"run {key}: {why}" for key, why in plot.given_runs.items()]
+    return found + [f"agent {one}: its configuration is that of the end of the story" for one in plot.changed]
 
 
 def _moment(one: Gate | Act) -> tuple[str, int]:

@@ -21,7 +21,10 @@ class RecordedTools:
     def __init__(self, plot: Plot, gates: Gates, own: Mapping[type, Executor]) -> None:
         recorded = RecordedExecutor(plot, gates)
         self._plot = plot
-        self.executors: dict[type, Executor] = {**own, **dict.fromkeys(OUTSIDE, recorded)}
+        self.executors: dict[type, Executor] = {
+            kind: Interrupted(each, plot, gates) for kind, each in own.items()
+        }
+        self.executors |= dict.fromkeys(OUTSIDE, recorded)
 
     async def more_tools(self, agent: AgentSpec) -> tuple[ToolSpec, ...]:
         """Those of an agent's servers that the story calls, taking whatever they were given."""
@@ -39,6 +42,23 @@ class RecordedTools:
 
     def complete(self, spec: ToolSpec) -> ToolSpec:
         return spec
+
+
+class Interrupted:
+    """An executor of the house, which does not get to the calls before which the run was stopped."""
+
+    def __init__(self, executor: Executor, plot: Plot, gates: Gates) -> None:
+        self.has_effects = executor.has_effects
+        self.can = executor.can
+        self._executor = executor
+        self._plot = plot
+        self._gates = gates
+
+    async def execute(self, context: CallContext) -> Outcome:
+        call = self._plot.calls.get(context.call.id)
+        if call is not None and call.status == "canceled" and call.waits_for is UNSET:
+            await self._gates.stay(context.run.id)
+        return await self._executor.execute(context)
 
 
 class RecordedExecutor:

@@ -37,7 +37,8 @@ def told_steps(
         step = ToldStep(number=number, said=_with_words(_with_calls(seen, made), text))
         if number in whole:
             step.usage = whole[number].usage
-            step.is_repeated = len(text) < sum(_words_in(one) for one in seen)
+            is_cut = any(isinstance(one.said, CutOff) for one in seen)
+            step.is_repeated = len(text) < sum(map(_words_in, seen)) or (is_cut and not made)
         else:
             step.is_whole = False
         told.append(step)
@@ -73,8 +74,8 @@ def _shown(
             found.append(_Shown(call.step, Asked(call_id=call.id), call.index))
         elif call is None:
             is_last = at == len(parts) - 1 and run.status in ("failed", "canceled")
-            before = found[-1].step if found and not is_last else unfinished
-            found.append(_Shown(before, CutOff(part=part)))
+            before = found[-1].step if found else 0
+            found.append(_Shown(unfinished if is_last else before, CutOff(part=part)))
     return found
 
 

@@ -10,7 +10,7 @@ from roomful.domain.messages import Message
 from roomful.domain.shape import UNSET, Json, Unset, encode_json
 
 _TIMES = frozenset({"createdAt", "updatedAt", "answeredAt"})
-_IDS = frozenset({"id", "toolCallId", "runId", "replyTo"})
+_IDS = frozenset({"id", "toolCallId", "runId", "replyTo", "blobId"})
 
 
 class Difference(msgspec.Struct, frozen=True):
@@ -27,12 +27,16 @@ def first_difference(
     """`names` are ids that are known to be others now."""
     compare = _Comparison(names)
     for at, (one, other) in enumerate(zip_longest(recorded, replayed, fillvalue=UNSET)):
-        left, right = msgspec.to_builtins(one), msgspec.to_builtins(other)
-        if UNSET in (one, other):
-            return Difference(f"messages[{at}]", left if one else UNSET, right if other else UNSET)
+        if not isinstance(one, Message) or not isinstance(other, Message):
+            return Difference(f"messages[{at}]", _plainly(one), _plainly(other))
+        left, right = _plainly(one), _plainly(other)
         if (found := compare.values(left, right, f"messages[{at}]", "")) is not None:
             return found
     return None
+
+
+def _plainly(message: Message | Unset) -> Json:
+    return UNSET if message is UNSET else msgspec.to_builtins(message)
 
 
 class _Comparison:
@@ -42,6 +46,8 @@ class _Comparison:
 
     def values(self, one: Json, other: Json, path: str, key: str) -> Difference | None:
         if key in _TIMES:
+            return None
+        if isinstance(one, str) and one == other:
             return None
         if isinstance(one, dict) and isinstance(other, dict):
             return self._objects(cast("dict[str, Json]", one), cast("dict[str, Json]", other), path)

@@ -3,10 +3,13 @@ and what has to wait for what."""
 
 import msgspec
 
-from roomful.domain.messages import Message, TextPart
-from roomful.domain.runs import Call
+from roomful.domain.agents import Agent
+from roomful.domain.grants import hash_of
+from roomful.domain.messages import Message, Part, TextPart, ToolCallPart
+from roomful.domain.runs import Call, Handed
 from roomful.domain.shape import UNSET
-from roomful.recall.story.acts import Act, acts_of, reply_to
+from roomful.recall.story.acts import Act
+from roomful.recall.story.happenings import acts_of, reply_to
 from roomful.recall.story.records import Asked, CutOff, Story, ToldRun, ToldStep
 from roomful.spaces.mentions import who_wakes
 
@@ -22,8 +25,10 @@ class Plot(msgspec.Struct):
     """Runs that are not told again, and why."""
     given_messages: dict[str, str]
     """Messages that are put in their place as they were recorded, and why."""
-    busy_elsewhere: set[str]
-    """Messages that had to wait because their agent was at work in another space."""
+    left_out: dict[str, str]
+    """What is not compared of a message, and why, by the message's id."""
+    changed: list[str]
+    """Agents whose configuration was changed after their first run."""
     acts: list[Act]
     first_parts: dict[str, Message]
     """The message that a part begins, by the part's id."""
@@ -54,17 +59,29 @@ class Plot(msgspec.Struct):
         ]
         return min(led_to, default="")
 
-    def awaits(self, told: ToldRun, step: ToldStep, *, is_end: bool) -> list[str]:
-        """The messages that the run must have been handed before it begins this step, or comes to its end."""
-        if not is_end:
-            return _handed(told, step.number)
-        made = any(isinstance(said, Asked) for said in step.said)
-        following = [] if made else _handed(told, step.number + 1)
-        return following + (_handed(told, MOVED) if step is told.steps[-1] else [])
+    def comparable(self, message: Message) -> Message:
+        """Without what cannot come out the same."""
+        if message.id not in self.left_out:
+            return message
+        parts: list[Part] = [
+            msgspec.structs.replace(part, approval=UNSET) if isinstance(part, ToolCallPart) else part
+            for part in message.parts
+        ]
+        return msgspec.structs.replace(message, woke=UNSET, parts=parts)
+
+    def awaits(self, told: ToldRun, step: ToldStep) -> list[str]:
+        """The messages that the run must have been handed before it comes to the end of this step."""
+        late = [one.message_id for one in told.handed if one.step == MOVED and _stops(told, one) is step]
+        return [one.message_id for one in told.handed if one.step == step.number + 1] + late
 
 
-def _handed(told: ToldRun, number: int) -> list[str]:
-    return [one.message_id for one in told.handed if one.step == number]
+def _stops(told: ToldRun, handed: Handed) -> ToldStep:
+    """The step with which the run began to wait, or ended, before it got to the message."""
+    for step in told.steps:
+        waits = [call for call in told.calls if call.step == step.number and call.waits_for is not UNSET]
+        if any((call.answered_at or "") >= handed.at for call in waits if call.told is UNSET):
+            return step
+    return told.steps[-1]
 
 
 def plot_of(story: Story) -> Plot:
@@ -77,7 +94,8 @@ def plot_of(story: Story) -> Plot:
         calls={call.id: call for told in story.runs for call in told.calls},
         given_runs=given_runs,
         given_messages=given_messages,
-        busy_elsewhere={message.id for message in story.messages if _is_busy_elsewhere(story, message)},
+        left_out=_left_out(story),
+        changed=[agent.id for agent in story.agents if _is_changed(story, agent)],
         acts=acts_of(story, set(given_runs), set(given_messages)),
         first_parts={message.parts[0].id: message for message in story.messages if message.parts},
     )
@@ -97,6 +115,8 @@ def _given_runs(story: Story) -> dict[str, str]:
             given[run.id] = "a message of it was deleted"
         elif any(step.is_repeated for step in told.steps):
             given[run.id] = "the gateway stopped, and its model had to say something again"
+        elif run.status == "failed" and any(call.status == "running" for call in told.calls):
+            given[run.id] = "it failed in the middle of one of its calls"
         elif any(call.status == "unknown" for call in told.calls):
             given[run.id] = "the gateway stopped in the middle of one of its calls"
     return _with_those_below(story, given)
@@ -137,6 +157,23 @@ def _given_messages(story: Story, given_runs: dict[str, str]) -> dict[str, str]:
     return given
 
 
+def _left_out(story: Story) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for message in story.messages:
+        if _is_busy_elsewhere(story, message):
+            found[message.id] = "the note that its agent was busy, which was in another space"
+        if any(_is_edited(part) for part in message.parts):
+            found[message.id] = "the card with the arguments before somebody edited them"
+    return found
+
+
+def _is_edited(part: Part) -> bool:
+    """The card was bound to other arguments than those that were executed."""
+    if not isinstance(part, ToolCallPart) or part.approval is UNSET or part.args is UNSET:
+        return False
+    return part.approval.args_hash != hash_of(part.tool_name, part.args)
+
+
 def _is_busy_elsewhere(story: Story, message: Message) -> bool:
     """It waited for a turn, and nobody of this story was before it."""
     queued = [note for note in message.woke or () if note.how == "queued"]
@@ -152,6 +189,11 @@ def _is_busy_elsewhere(story: Story, message: Message) -> bool:
     )
 
 
+def _is_changed(story: Story, agent: Agent) -> bool:
+    runs = [told.run for told in story.runs if told.run.agent_id == agent.id]
+    return any(run.created_at < agent.updated_at for run in runs)
+
+
 def _is_a_post(message: Message) -> bool:
     return message.role == "user" and all(
         isinstance(part, TextPart) and part.tool_call_id is UNSET for part in message.parts
@@ -159,12 +201,11 @@ def _is_a_post(message: Message) -> bool:
 
 
 def _woke_nobody_then(story: Story, message: Message) -> bool:
-    place = next(told for told in story.spaces if told.space.id == story.space_id)
+    place = story.place
+    there = [one for one in place.members if place.joined.get(one.entity_id, "") <= message.created_at]
     agents = {agent.id for agent in story.agents}
     woken = [
-        one
-        for one in who_wakes(place.space, place.members, message.entity_id, message.mentions)
-        if one in agents
+        one for one in who_wakes(place.space, there, message.entity_id, message.mentions) if one in agents
     ]
     replies = [reply for told in story.runs for call in told.calls if (reply := reply_to(call)) is not None]
     replied = any(reply.get("messageId") == message.id for reply in replies)

@@ -1,5 +1,6 @@
 """The file: one line of JSON for each thing, the first with the version, the last with how many there are."""
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, TypeAlias, cast
 
@@ -8,7 +9,6 @@ import msgspec
 from roomful.domain.agents import Agent
 from roomful.domain.entities import Entity
 from roomful.domain.errors import Invalid
-from roomful.domain.grants import Grant
 from roomful.domain.messages import Message, Part
 from roomful.domain.runs import Call, Handed, Run
 from roomful.domain.shape import UNSET, Json, Noun, Unset, decode_json, encode_json
@@ -16,6 +16,7 @@ from roomful.domain.spaces import Member, Space
 from roomful.domain.usage import Usage
 
 VERSION: Final = 1
+_TIME = re.compile(r"\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])T([01]\d|2[0-3]):[0-5]\d:[0-5]\d\.\d{3}Z")
 
 
 class Opening(Noun, forbid_unknown_fields=True):
@@ -69,6 +70,8 @@ class ToldRun(Noun):
 class ToldSpace(Noun):
     space: Space
     members: list[Member]
+    joined: dict[str, str] = {}
+    """When each agent came, where that makes a difference: in the space whose story it is."""
 
 
 class Story(msgspec.Struct):
@@ -76,16 +79,19 @@ class Story(msgspec.Struct):
     entities: list[Entity] = []
     agents: list[Agent] = []
     spaces: list[ToldSpace] = []
-    grants: list[Grant] = []
     runs: list[ToldRun] = []
     messages: list[Message] = []
+
+    @property
+    def place(self) -> ToldSpace:
+        """The space whose story it is."""
+        return next(told for told in self.spaces if told.space.id == self.space_id)
 
 
 _LISTS: Mapping[str, tuple[str, type]] = {
     "entity": ("entities", Entity),
     "agent": ("agents", Agent),
     "space": ("spaces", ToldSpace),
-    "grant": ("grants", Grant),
     "run": ("runs", ToldRun),
     "message": ("messages", Message),
 }
@@ -158,7 +164,21 @@ def check_whole(story: Story, source: str) -> None:
         raise Invalid(f"{source}: {problem}")
 
 
+def _times(story: Story) -> Iterator[str]:
+    for message in story.messages:
+        yield message.created_at
+    for told in story.runs:
+        yield from (told.run.created_at, told.run.ended_at or "")
+        for call in told.calls:
+            yield from (call.answered_at or "", *(vote.at for vote in call.answers or ()))
+    for told in story.spaces:
+        yield from told.joined.values()
+
+
 def _missing(story: Story) -> Iterator[str]:
+    for time in _times(story):
+        if time and not _TIME.fullmatch(time):
+            yield f"{time[:80]!r} is no time"
     entities = {entity.id for entity in story.entities}
     spaces = {told.space.id for told in story.spaces}
     if story.space_id not in spaces:
