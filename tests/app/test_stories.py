@@ -1,12 +1,13 @@
 """What happened in a space is told again from a file, offline, and comes out the same."""
 
+import re
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 
-from tests.app.storytelling import Shelf, answer
+from tests.app.storytelling import Shelf, answer, typed
 from tests.http.casting import Cast, mentions, once, people, say
 from tests.http.shopping import AS_SEEN, ASK, LAPTOPS, seen, shop, story
 from tests.http.test_approvals import PAY
@@ -300,3 +301,14 @@ def test_a_story_from_postgres(tmp_path: Path, model: FakeOpenAI, shelf: Shelf) 
         model.answer(*story())
         ends(ada, "shop-space", "laptops?")
         shelf.tell_again(house, "shop-space", messages=2, runs=1)
+
+
+def test_the_page_about_stories_shows_what_happens(tmp_path: Path) -> None:
+    page = (Path(__file__).parents[2] / "docs/stories.md").read_text()
+    [commands, shown] = re.findall(r"```\n(.*?)```", page, re.DOTALL)
+    with InHouse(tmp_path, demo=True) as house:
+        people = {person["id"]: person for person in httpx.get(f"{house.url}/api/demo").json()}
+        ends(Caller(house, people["ada"]["token"], "ada"), "shopping", "Show me some laptops")
+    done = [typed(*line.split()[1:], folder=tmp_path) for line in commands.splitlines()]
+    assert [one.code for one in done] == [0, 0]
+    assert done[-1].out == shown

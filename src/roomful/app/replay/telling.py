@@ -2,7 +2,8 @@
 did at that time, and nobody before the house has come to rest."""
 
 import asyncio
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Sequence
 
 import msgspec
 
@@ -19,6 +20,8 @@ from roomful.recall.story.plot import Plot, plot_of
 from roomful.recall.story.records import Story
 
 LOOK_SECONDS = 0.001
+CALM = 5
+"""How many turns of the loop nothing moves when the house is at rest."""
 PATIENCE_SECONDS = 30.0
 
 
@@ -51,8 +54,8 @@ class Teller:
         self._stage = stage
         self._show = show
         self._left = list(plot.acts)
-        self._shown = 0
-        self._said: set[str] = set()
+        self._unshown: deque[str] = deque()
+        self._said = 0
         self._strays = stage.models.strays
 
     async def tell(self) -> None:
@@ -110,17 +113,20 @@ class Teller:
 
     async def _rest(self) -> None:
         """Until every run stands, waits or has ended, and nothing is left to be stored."""
-        stage, calm = self._stage, 0
-        async with asyncio.timeout(PATIENCE_SECONDS) as limit:
-            while calm < 2:
-                await asyncio.sleep(LOOK_SECONDS)
-                moves = stage.worker.driving != stage.gates.standing or stage.worker.claiming
-                is_calm = (
-                    not moves and not stage.store.figures().commits_waiting and not await self._take_up()
-                )
-                calm = calm + 1 if is_calm else 0
-        if limit.expired():
-            raise Unavailable("the house did not come to rest while it told the story")
+        calm = 0
+        try:
+            async with asyncio.timeout(PATIENCE_SECONDS):
+                while calm < CALM:
+                    await asyncio.sleep(0 if calm else LOOK_SECONDS)
+                    calm = calm + 1 if self._is_calm() and not await self._take_up() else 0
+        except TimeoutError:
+            raise Unavailable("the house did not come to rest while it told the story") from None
+
+    def _is_calm(self) -> bool:
+        worker = self._stage.worker
+        if worker.claiming or worker.driving != self._stage.gates.standing:
+            return False
+        return self._stage.store.figures().commits_waiting == 0
 
     async def _take_up(self) -> bool:
         """Those that wait for their turn, or were woken, begin."""
@@ -128,17 +134,24 @@ class Teller:
         return any(taken)
 
     async def _next(self) -> tuple[Gate | None, Act | None]:
-        """What comes next: a run that goes on, or something from outside."""
+        """What comes next: a run that goes on, or something from outside. What begins a message waits for its
+        place in the space, unless nothing else is left."""
         gates = [gate for gate in self._stage.gates.open if await self._has_all(gate)]
-        acts = [act for act in self._left if await self._stage.actors.is_ready(act)]
-        places = (0, len(self._said) + 1)
+        places = (0, self._said + 1)
         gate = min((one for one in gates if one.seq in places), key=_moment, default=None)
-        act = min((one for one in acts if one.seq in places), key=_moment, default=None)
+        act = await self._first_ready([one for one in self._left if one.seq in places])
         if gate is not None and act is not None:
             return (gate, None) if _moment(gate) <= _moment(act) else (None, act)
         if gate is None and act is None:
-            return next(iter(gates or self._stage.gates.open), None), next(iter(acts), None)
+            gate = next(iter(gates or self._stage.gates.open), None)
+            return gate, await self._first_ready(self._left) if gate is None else None
         return gate, act
+
+    async def _first_ready(self, acts: Sequence[Act]) -> Act | None:
+        for act in acts:
+            if await self._stage.actors.is_ready(act):
+                return act
+        return None
 
     async def _has_all(self, gate: Gate) -> bool:
         """Whether the run was handed the messages that it had in the story."""
@@ -149,14 +162,17 @@ class Teller:
 
     async def _look(self, *, at_the_end: bool = False) -> None:
         """What the space holds by now; what is complete is shown."""
-        space_id = self._plot.story.space_id
-        new = await read_messages(self._stage.store, space_id, after=self._shown)
-        self._said.update(message.id for message in new)
-        for message in new:
-            if message.status != "final" and not at_the_end:
+        store, space_id = self._stage.store, self._plot.story.space_id
+        for message in await read_messages(store, space_id, after=self._said):
+            self._unshown.append(message.id)
+            self._said = message.seq
+        while self._unshown:
+            message = await store.message(space_id, self._unshown[0])
+            if message is not None and message.status != "final" and not at_the_end:
                 break
-            self._show(message)
-            self._shown += 1
+            if message is not None:
+                self._show(message)
+            self._unshown.popleft()
 
 
 def _given(plot: Plot) -> list[str]:
