@@ -1,4 +1,4 @@
-"""A space's story comes out of the record. Nothing of the record is changed by it."""
+"""A space's story comes out of the record, which stays as it is."""
 
 from collections.abc import Iterable
 from pathlib import Path

@@ -146,7 +146,7 @@ def _gone(story: Story) -> list[tuple[str, str]]:
     return [
         (space_id, who)
         for space_id, who in dict.fromkeys(acted)
-        if (space_id, who) not in there and space_id in spaces and kinds.get(who) == "human"
+        if (space_id, who) not in there and space_id in spaces and kinds.get(who) in ("human", "service")
     ]
 
 

@@ -131,10 +131,22 @@ def _company(story: Story) -> Iterator[Act]:
     for entity_id, at in place.joined.items():
         begun = [_began(run, posts) for run in runs if run.agent_id == entity_id]
         yield Join(entity_id=entity_id, role=here[entity_id], at=min([at, *begun]))
-    for entity_id in dict.fromkeys(run.agent_id for run in runs if run.agent_id not in here):
+    gone = {entity.id for entity in story.entities if entity.kind == "agent" and entity.id not in here}
+    for entity_id in dict.fromkeys(run.agent_id for run in runs if run.agent_id in gone):
         mine = [run for run in runs if run.agent_id == entity_id]
         yield Join(entity_id=entity_id, at=min(_began(run, posts) for run in mine))
         yield Leave(entity_id=entity_id, at=_left_at(story, mine))
+    yield from _outside_agents(story, gone - {run.agent_id for run in runs})
+
+
+def _outside_agents(story: Story, gone: set[str]) -> Iterator[Act]:
+    """Agents without runs here who spoke and are gone: they stayed until the word after their last one."""
+    for entity_id in sorted(gone):
+        spoke = [at for at, message in enumerate(story.messages) if message.entity_id == entity_id]
+        if spoke:
+            yield Join(entity_id=entity_id, at=story.messages[spoke[0]].created_at)
+            for following in story.messages[spoke[-1] + 1 :][:1]:
+                yield Leave(entity_id=entity_id, at=following.created_at)
 
 
 def _began(run: Run, posts: dict[str, str]) -> str:
