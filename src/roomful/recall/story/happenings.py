@@ -130,7 +130,7 @@ def _company(story: Story) -> Iterator[Act]:
     runs = [told.run for told in story.runs if story.space_id in told.run.shown_in]
     for entity_id, at in place.joined.items():
         begun = [_began(run, posts) for run in runs if run.agent_id == entity_id]
-        yield Join(entity_id=entity_id, role=here[entity_id], at=min([at, *begun]))
+        yield Join(entity_id=entity_id, role=here.get(entity_id, "member"), at=min([at, *begun]))
     gone = {entity.id for entity in story.entities if entity.kind == "agent" and entity.id not in here}
     for entity_id in dict.fromkeys(run.agent_id for run in runs if run.agent_id in gone):
         mine = [run for run in runs if run.agent_id == entity_id]
