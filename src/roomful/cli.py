@@ -52,6 +52,7 @@ def _parser() -> argparse.ArgumentParser:
     _database(token)
     migrate = command("migrate", _migrate, "Bring the database to this version's schema.")
     _database(migrate)
+    _stories(command)
     imports = command("import", None, "Bring in a conversation that another system recorded.")
     systems = imports.add_subparsers(title="systems", required=True, metavar="SYSTEM")
     _importing(systems)
@@ -69,6 +70,19 @@ def _importing(systems: Any) -> None:
         "--agent", metavar="ID", default="mastra", help="whose the answers are; made if missing (mastra)"
     )
     _database(mastra)
+
+
+def _stories(command: Any) -> None:
+    export = command("export", _export, "Write a space's story to a file, also beside a running server.")
+    export.add_argument("space", metavar="SPACE")
+    export.add_argument("--out", metavar="FILE", type=Path, help="where to (default SPACE.story.jsonl)")
+    export.add_argument("--force", action="store_true", help="write over a file that is there")
+    _database(export)
+    replay = command(
+        "replay", _replay, "Tell a space's story again, offline; exit 1 if it comes out differently."
+    )
+    replay.add_argument("file", metavar="FILE", type=Path)
+    replay.add_argument("--quiet", action="store_true", help="only say whether it is equal")
 
 
 def _serving(parser: argparse.ArgumentParser) -> None:
@@ -202,6 +216,25 @@ def _import_mastra(arguments: argparse.Namespace) -> int:
         print(note)
     print(f"{arguments.space}: {report.added} messages imported, {report.known} were there already")
     return 0
+
+
+def _export(arguments: argparse.Namespace) -> int:
+    from roomful.app.clock import SystemClock
+    from roomful.app.stories import export_to
+
+    path: Path = arguments.out or Path(f"{arguments.space}.story.jsonl")
+    database = _settings(arguments).database
+    story = export_to(path, database, SystemClock(), arguments.space, force=arguments.force)
+    print(f"{path}: {len(story.messages)} messages, {len(story.runs)} runs")
+    return 0
+
+
+def _replay(arguments: argparse.Namespace) -> int:
+    from roomful.app.stories import replay_file, verdict
+
+    told = replay_file(arguments.file, lambda line: None if arguments.quiet else print(line, flush=True))
+    print("\n".join(verdict(told)))
+    return 0 if told.difference is None else 1
 
 
 if __name__ == "__main__":

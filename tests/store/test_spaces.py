@@ -38,6 +38,16 @@ async def test_a_space_is_added_saved_and_listed_by_age(store: Store) -> None:
         await store.commit([SaveSpace(space("nowhere"))])
 
 
+async def test_it_is_known_since_when_each_is_a_member(store: Store) -> None:
+    await store.commit([AddEntity(entity("ann")), AddEntity(entity("bob")), AddSpace(space("s"))])
+    await store.commit([PutMember("s", "ann", "member")])
+    first = await store.joined("s")
+    await store.commit([PutMember("s", "bob", "member"), PutMember("s", "ann", "owner")])
+    both = await store.joined("s")
+    assert both["ann"] == first["ann"] <= both["bob"]
+    assert await store.joined("nowhere") == {}
+
+
 async def test_agents_without_configuration_are_found_with_their_spaces(store: Store) -> None:
     people = [entity("ann"), entity("own", kind="agent"), entity("out", kind="agent")]
     await store.commit([*map(AddEntity, people), PutAgent(agent("own"))])

@@ -9,6 +9,7 @@ from roomful.tools import (
     configure,
     find_literal_secrets,
     find_sealed,
+    leave_out_secrets,
     open_secret,
     open_secrets,
     seal_secrets,
@@ -117,3 +118,15 @@ def test_a_sealed_word_is_opened_only_where_a_secret_may_stand() -> None:
     assert open_secret("sealed:ba", turned) == "ab"
     assert open_secret("ab", turned) == "ab"
     assert open_secret(None, turned) is None
+
+
+def test_secrets_are_left_out_whether_sealed_or_not_and_references_stay() -> None:
+    sealed = seal_secrets(CONFIG, turned)
+    bare = leave_out_secrets(CONFIG, "${env.GONE}")
+    assert leave_out_secrets(sealed, "${env.GONE}") == bare
+    assert find_literal_secrets(bare) == []
+    assert "sk-" not in str(bare)
+    assert str(bare).count("${env.GONE}") == len(PLACES)
+    reference = config(request(headers={"X-Api-Key": "${env.KEY}", "Accept": "text/plain"}))
+    assert leave_out_secrets(reference, "${env.GONE}") == reference
+    assert leave_out_secrets({"instructions": "sealed:abc"}, "gone") == {"instructions": "gone"}

@@ -40,6 +40,25 @@ from roomful.spaces.blobs import Blobs
 from roomful.spaces.history import History
 
 
+def own_executors(
+    store: Store, history: History, clock: Clock, stop: Callable[[str], Awaitable[Run]]
+) -> dict[type, Executor]:
+    """Of the tools that reach nothing but the house itself."""
+    return {
+        Echo: EchoExecutor(),
+        Static: StaticExecutor(),
+        Client: ClientExecutor(),
+        SubAgent: AgentExecutor(store),
+        Builtin: BuiltinExecutor(
+            store,
+            history,
+            Leaving(store, stop).operations,
+            Planning(store, clock).operations,
+            Remembering(store, clock).operations,
+        ),
+    }
+
+
 class Toolkit:
     def __init__(
         self,
@@ -60,36 +79,28 @@ class Toolkit:
         except ValueError as error:
             raise Invalid(f"ROOMFUL_ALLOW_HOSTS: {error}") from None
         self._compute = ComputeExecutor()
-        self.python = PythonExecutor(functions)
-        self.mcp = McpExecutor(self._patient_egress, configs.variable)
+        self._python = PythonExecutor(functions)
+        self._mcp = McpExecutor(self._patient_egress, configs.variable)
 
         def env(context: CallContext) -> Callable[[str], str]:
             return configs.variable
 
         self.executors: dict[type, Executor] = {
-            Echo: EchoExecutor(),
-            Static: StaticExecutor(),
-            Client: ClientExecutor(),
+            **own_executors(store, history, clock, stop),
             Compute: self._compute,
             Http: HttpExecutor(self._egress, env),
             Webhook: WebhookExecutor(
                 self._egress, env, signing_key=callbacks.webhook_key, clock=clock, callback_url=callbacks.url
             ),
             Image: ImageExecutor(blobs.keep_for, keys=settings.provider_key),
-            Mcp: self.mcp,
-            PythonFunction: self.python,
-            SubAgent: AgentExecutor(store),
-            Builtin: BuiltinExecutor(
-                store,
-                history,
-                Leaving(store, stop).operations,
-                Planning(store, clock).operations,
-                Remembering(store, clock).operations,
-            ),
+            Mcp: self._mcp,
+            PythonFunction: self._python,
         }
+        self.more_tools = self._mcp.offered
+        self.complete = self._python.complete
 
     async def close(self) -> None:
         await self._compute.close()
-        await self.mcp.close()
+        await self._mcp.close()
         self._egress.close()
         self._patient_egress.close()

@@ -1,9 +1,12 @@
 """What a run's life is made of, wired: how it begins, works, waits, is answered and leads to others."""
 
+from collections.abc import Callable, Mapping
+from typing import Protocol
+
 from roomful.app.configs import Configs
-from roomful.app.toolkit import Toolkit
-from roomful.domain.ports import Clock, Ids, Models, Store
-from roomful.runs.agents import Agents
+from roomful.domain.ports import Clock, Executor, Ids, Models, Store
+from roomful.domain.tools import ToolSpec
+from roomful.runs.agents import Agents, MoreTools
 from roomful.runs.answers import Answers
 from roomful.runs.bounds import Bounds
 from roomful.runs.calls import Calls
@@ -26,13 +29,24 @@ from roomful.spaces.blobs import Blobs
 from roomful.spaces.history import History
 
 
+class Tools(Protocol):
+    """What executes tools, by their kind, and what is known of them beyond the configurations."""
+
+    @property
+    def executors(self) -> Mapping[type, Executor]: ...
+    @property
+    def more_tools(self) -> MoreTools: ...
+    @property
+    def complete(self) -> Callable[[ToolSpec], ToolSpec]: ...
+
+
 class Workshop:
-    """`intake` is where runs come from outside, `answers` what they waited for; the worker is told what to
-    drive and what to look after."""
+    """`intake` is where runs come from outside, `answers` what they waited for, `starting` how each begins;
+    the worker is told what to drive and what to look after."""
 
     def __init__(
         self,
-        toolkit: Toolkit,
+        tools: Tools,
         *,
         store: Store,
         access: Access,
@@ -45,15 +59,15 @@ class Workshop:
         clock: Clock,
         ids: Ids,
     ) -> None:
-        agents = Agents(store, configs.ready, toolkit.mcp.offered, toolkit.python.complete)
+        agents = Agents(store, configs.ready, tools.more_tools, tools.complete)
         results = Results(blobs)
         bounds = Bounds(store, clock, ids)
-        starting = Starting(worker=worker, announcer=announcer, clock=clock, ids=ids)
+        self.starting = starting = Starting(worker=worker, announcer=announcer, clock=clock, ids=ids)
         waking = Waking(store=store, starting=starting, clock=clock)
         replies = Replies(store=store, worker=worker, announcer=announcer)
         posting = Posting(store=store, waking=waking, replies=replies, bounds=bounds)
         delegating = Delegating(store=store, starting=starting, bounds=bounds)
-        calls = Calls(toolkit.executors, results=results, posting=posting, delegating=delegating, ids=ids)
+        calls = Calls(tools.executors, results=results, posting=posting, delegating=delegating, ids=ids)
         loop = RunLoop(
             store=store, agents=agents, models=models, history=history, calls=calls, posting=posting,
             starting=starting, bounds=bounds, stop=worker.cancel, ids=ids,

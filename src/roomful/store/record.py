@@ -125,6 +125,9 @@ class Record:
     async def members(self, space_id: str) -> list[Member]:
         return await spaces.members(self._reader, space_id)
 
+    async def joined(self, space_id: str) -> dict[str, float]:
+        return await spaces.joined(self._reader, space_id)
+
     async def outside_agents(self) -> list[tuple[str, str]]:
         return await spaces.outside_agents(self._reader)
 

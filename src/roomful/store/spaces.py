@@ -146,6 +146,11 @@ async def members(reader: Reader, space_id: str) -> list[Member]:
     return [Member(*row) for row in await reader.rows(_MEMBERS, (space_id,))]
 
 
+async def joined(reader: Reader, space_id: str) -> dict[str, float]:
+    rows = await reader.rows("SELECT entity_id, joined_at FROM members WHERE space_id = ?", (space_id,))
+    return dict(rows)
+
+
 async def outside_agents(reader: Reader) -> list[tuple[str, str]]:
     return sorted((space_id, entity_id) for space_id, entity_id in await reader.rows(_OUTSIDE))
 

@@ -9,7 +9,14 @@ from roomful.tools.builtins import builtin_tools
 from roomful.tools.configure import configure
 from roomful.tools.parsing import parse_config
 from roomful.tools.problems import ConfigRefused, Problem
-from roomful.tools.sealing import find_literal_secrets, find_sealed, open_secret, open_secrets, seal_secrets
+from roomful.tools.sealing import (
+    find_literal_secrets,
+    find_sealed,
+    leave_out_secrets,
+    open_secret,
+    open_secrets,
+    seal_secrets,
+)
 from roomful.tools.servers import offered_name, offered_tool
 from roomful.tools.templates import Env, TemplateError, expand, expand_headers, expand_text
 from roomful.tools.urls import expand_query, expand_url
@@ -30,6 +37,7 @@ __all__ = [
     "expand_url",
     "find_literal_secrets",
     "find_sealed",
+    "leave_out_secrets",
     "model_tools",
     "offered_name",
     "offered_tool",

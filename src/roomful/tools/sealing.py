@@ -55,6 +55,25 @@ def open_secrets(config: Mapping[str, Json], unseal: Callable[[str], str]) -> di
     return opened
 
 
+def leave_out_secrets(config: Mapping[str, Json], instead: str) -> dict[str, Json]:
+    """A copy in which `instead` stands where a secret stood, written out or sealed. References stay."""
+    bare = copy.deepcopy(dict(config))
+    for spot in _spots(bare):
+        if _is_literal(spot.holder[spot.key]):
+            spot.holder[spot.key] = instead
+    return _without_sealed(bare, instead)
+
+
+def _without_sealed(value: Json, instead: str) -> Json:
+    if isinstance(value, str):
+        return instead if value.startswith(SEALED) else value
+    if (items := as_list(value)) is not None:
+        return [_without_sealed(item, instead) for item in items]
+    if (fields := as_object(value)) is not None:
+        return {key: _without_sealed(item, instead) for key, item in fields.items()}
+    return value
+
+
 def open_secret(text: Json, unseal: Callable[[str], str]) -> Json:
     """One value, for whoever keeps the rest sealed."""
     if isinstance(text, str) and text.startswith(SEALED):
