@@ -15,6 +15,8 @@ from roomful.domain.shape import Json, clean_json
 from roomful.web.problems import Refused
 
 BODY_LIMIT = 1024 * 1024
+HISTORY_LIMIT = 8 * BODY_LIMIT
+"""For clients that send all that was said each time."""
 NESTING_LIMIT = 64
 BODY_SECONDS = 30.0
 

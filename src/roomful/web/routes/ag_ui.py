@@ -12,7 +12,7 @@ from roomful.domain.runs import ACTIVE, Call, Run
 from roomful.domain.shape import UNSET
 from roomful.domain.spaces import Space
 from roomful.web.ask import AnyRoute, Ask, Route, digest_of_request
-from roomful.web.bodies import BODY_LIMIT
+from roomful.web.bodies import HISTORY_LIMIT
 from roomful.web.chats import open_chat
 from roomful.web.faces.ag_ui import AgUiFace, Thread
 from roomful.web.faces.ag_ui_events import REATTACH, error
@@ -34,8 +34,6 @@ from roomful.web.rules import CHATS, READS_THREAD
 from roomful.web.sse import Manner
 
 _MANNER = Manner(draining=error(REATTACH, "This gateway is closing: replay the thread to go on."))
-_WHOLE_HISTORY = 8 * BODY_LIMIT
-"""Its clients send all that they have ever heard, each time."""
 _NOTHING_NEW = "messages: nothing here is new; add a user message, or answer what is asked"
 _decode = msgspec.json.Decoder(Message).decode
 
@@ -180,7 +178,7 @@ ROUTES: tuple[AnyRoute, ...] = (
         CHATS,
         "Say something to an agent, or answer it, as AG-UI; and watch its run",
         body=RunAgentInput,
-        body_limit=_WHOLE_HISTORY,
+        body_limit=HISTORY_LIMIT,
         streams=True,
         is_post=True,
     ),

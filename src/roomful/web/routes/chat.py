@@ -12,6 +12,7 @@ from roomful.domain.shape import UNSET
 from roomful.domain.spaces import Space
 from roomful.recall.ui_messages import Sdk, UiMessage, ui_messages
 from roomful.web.ask import AnyRoute, Ask, Route, json_answer, no_content
+from roomful.web.bodies import HISTORY_LIMIT
 from roomful.web.chat_turns import ChatRequest, Turns
 from roomful.web.chats import open_chat, space_id_of
 from roomful.web.faces.ui_stream import MANNER, UiStream
@@ -110,6 +111,7 @@ ROUTES: tuple[AnyRoute, ...] = (
         query=ChatsQuery,
         streams=True,
         is_post=True,
+        body_limit=HISTORY_LIMIT,
     ),
     Route(
         "GET",
