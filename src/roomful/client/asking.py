@@ -22,9 +22,8 @@ class Asking:
     def __init__(self, connection: Connection, space_id: str, body: dict[str, Json]) -> None:
         self._connection = connection
         self._space_id = space_id
-        self._request = Request(
-            method="POST", path=path_of("spaces", space_id, "messages"), body=body, query={"args": "ops"}
-        )
+        path = path_of("spaces", space_id, "messages")
+        self._request = Request(method="POST", path=path, body=body, query={"args": "ops"}, streams=True)
         self._busy: set[str] = set()
         self._wait = 0.0
 

@@ -41,6 +41,8 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     key: str | None = None
     """The same key gives the same answer: with one, a POST may be sent again."""
     repeatable: bool = True
+    streams: bool = False
+    """A reader comes back after any fault of the server's; who wants something done is told of it."""
 
 
 def path_of(*parts: str) -> str:
@@ -125,19 +127,20 @@ class Connection:
             raise NotNow(_lost(self._base, error)) from None
         try:
             if response.status >= 300:
-                raise await self._refusal(response)
+                raise await self._refusal(request, response)
             yield response
         finally:
             response.close() if not response.content.at_eof() else response.release()
 
-    async def _refusal(self, response: aiohttp.ClientResponse) -> Exception:
+    async def _refusal(self, request: Request, response: aiohttp.ClientResponse) -> Exception:
         wait = _seconds(response.headers.get("retry-after"))
         try:
             body = await response.content.read(LONGEST_PROBLEM)
         except (aiohttp.ClientError, OSError, TimeoutError):
             body = b""
         error = read_problem(response.status, body, wait or 1.0)
-        return NotNow(error, wait) if response.status in _PASSING else error
+        passes = response.status in _PASSING or (request.streams and response.status >= 500)
+        return NotNow(error, wait) if passes else error
 
     @asynccontextmanager
     async def stream(self, request: Request, last: str | None = None) -> AsyncGenerator["Stream"]:

@@ -133,9 +133,8 @@ class LiveSpace:
     async def _read(self) -> None:
         if self._stream is None:
             last = str(self._position) if self._position is not None else None
-            request = Request(
-                method="GET", path=path_of("spaces", self.space_id, "stream"), query={"args": "ops"}
-            )
+            path = path_of("spaces", self.space_id, "stream")
+            request = Request(method="GET", path=path, query={"args": "ops"}, streams=True)
             self._stream = await self._closing.enter_async_context(self._connection.stream(request, last))
         frames = await self._stream.read()
         if frames is None:
