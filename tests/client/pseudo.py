@@ -4,6 +4,7 @@ Only the few control codes that the command uses are understood. Any other is no
 others wrote may reach a terminal as a code.
 """
 
+import codecs
 import fcntl
 import os
 import pty
@@ -153,7 +154,7 @@ class Terminal:
         os.write(self._master, text.encode())
 
     def _read(self) -> None:
-        decoder = __import__("codecs").getincrementaldecoder("utf-8")("replace")
+        decoder = codecs.getincrementaldecoder("utf-8")("replace")
         while True:
             try:
                 data = os.read(self._master, 65536)

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from roomful.client.terminal.plain import PlainText
+from roomful.domain.messages import Message, TextPart
 from tests.client.pseudo import piped
 from tests.client.test_terminal import EVIL, tool, world
 from tests.servers.fake_openai import Answer, FakeOpenAI, call, hold, status, text
@@ -51,6 +53,38 @@ def test_text_comes_out_while_it_is_written(house: Roomful, model: FakeOpenAI) -
         rest, _ = process.communicate()
         assert begun + rest == b"Helper: The sun is a star.\n"
         assert process.returncode == 0
+
+
+def test_it_ends_quietly_when_nobody_reads_any_more(house: Roomful, model: FakeOpenAI) -> None:
+    ada = world(house, model, speaks="text")
+    model.answer(Answer(text("One.")))
+    environment = {**os.environ, "ROOMFUL_URL": house.url, "ROOMFUL_TOKEN": ada.token}
+    command = [sys.executable, "-m", "roomful.cli", "chat", "room"]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(
+        command, stdin=pipe, stdout=pipe, stderr=pipe, env=environment, cwd=house.folder
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.close()
+        process.stdin.write(b"hello\n")
+        process.stdin.flush()
+        assert process.wait(30) == 1
+        assert process.stderr.read() == b""
+
+
+def test_a_text_that_begins_again_is_written_again() -> None:
+    written: list[str] = []
+    plain = PlainText(written.append, {"helper": "Helper"})
+    part = TextPart("p", "The moon", "streaming")
+    message = Message("m", "room", "helper", 2, "open", "assistant", [part], "", "")
+    plain.show(message)
+    plain.show(message)
+    for said in ("", "The sun", "The sun is"):
+        part.text = said
+        plain.show(message)
+    assert "".join(written) == "Helper: The moon\nHelper: The sun is"
 
 
 def test_every_line_is_answered_before_the_next_is_said(house: Roomful, model: FakeOpenAI) -> None:

@@ -89,13 +89,12 @@ def check_no_gap(events: Sequence[Happening], begun: dict[str, int]) -> None:
 
 class Breaking:
     """A way to a server that ends each connection after so many bytes of what the server says; when the list
-    is used up, none. `deaf` ends it instead before a byte came back, when the server has answered."""
+    is used up, none."""
 
     def __init__(self, port: int, cuts: Sequence[int] = ()) -> None:
         self._target = port
         self.cuts = list(cuts)
         self.connections = 0
-        self.asked: list[bytes] = []
         self._tasks: set[asyncio.Task[Any]] = set()
         self._server: asyncio.Server | None = None
 

@@ -130,7 +130,10 @@ class Connection:
                 raise await self._refusal(request, response)
             yield response
         finally:
-            response.close() if not response.content.at_eof() else response.release()
+            if response.content.at_eof():
+                response.release()
+            else:
+                response.close()
 
     async def _refusal(self, request: Request, response: aiohttp.ClientResponse) -> Exception:
         wait = _seconds(response.headers.get("retry-after"))

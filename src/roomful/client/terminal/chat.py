@@ -8,6 +8,7 @@ import termios
 import tty
 from collections.abc import Generator
 from contextlib import contextmanager
+from typing import BinaryIO
 
 from roomful.client.client import Client
 from roomful.client.terminal.drawing import Ink
@@ -26,7 +27,23 @@ async def chat(url: str, token: str, space_id: str, *, has_colours: bool) -> int
     async with Client(url, token) as client:
         if sys.stdin.isatty() and sys.stdout.isatty():
             return await _at_a_terminal(client, space_id, me.id, Ink(has_colours=has_colours))
-        return await talk(client, space_id, sys.stdin.buffer, _write, _warn)
+        try:
+            return await talk(client, space_id, _lines_in(), _write, _warn)
+        except BrokenPipeError:
+            _read_by_nobody()
+            return 1
+
+
+def _lines_in() -> BinaryIO:
+    """Standard input by another name: Python cannot end while somebody still reads `sys.stdin`."""
+    return open(sys.stdin.fileno(), "rb", closefd=False)
+
+
+def _read_by_nobody() -> None:
+    """What is left to be written when the program ends has to go somewhere."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())
+    os.close(nowhere)
 
 
 async def _at_a_terminal(client: Client, space_id: str, me: str, ink: Ink) -> int:

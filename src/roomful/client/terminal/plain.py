@@ -36,6 +36,9 @@ class PlainText:
                 self._card(name, part)
                 continue
             known = self._lengths.get(part.id, 0)
+            if len(part.text) < known:  # the model had to begin again
+                known = self._lengths[part.id] = 0
+                self.end_line()
             new = part.text[known:]
             if part.status == "streaming" and new.endswith("\r"):
                 new = new[:-1]  # perhaps the first half of a line's end
