@@ -4,10 +4,11 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from roomful.app import Gateway
+    from roomful.client import Client
     from roomful.executors.python import tool
 
 __version__ = "0.1.0"
-__all__ = ["Gateway", "__version__", "tool"]
+__all__ = ["Client", "Gateway", "__version__", "tool"]
 
 
 def __getattr__(name: str) -> Any:
@@ -20,4 +21,8 @@ def __getattr__(name: str) -> Any:
         from roomful.app import Gateway
 
         return Gateway
+    if name == "Client":
+        from roomful.client import Client
+
+        return Client
     raise AttributeError(f"module 'roomful' has no attribute {name!r}")

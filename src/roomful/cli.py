@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from roomful.domain.errors import RoomfulError
+from roomful.domain.errors import Invalid, RoomfulError, Unauthorized
 from roomful.settings import Settings, load_settings
 
 
@@ -53,10 +53,21 @@ def _parser() -> argparse.ArgumentParser:
     migrate = command("migrate", _migrate, "Bring the database to this version's schema.")
     _database(migrate)
     _stories(command)
+    chat = command("chat", _chat, "Talk in a space from the terminal; through a pipe, in plain text.")
+    _chatting(chat)
     imports = command("import", None, "Bring in a conversation that another system recorded.")
     systems = imports.add_subparsers(title="systems", required=True, metavar="SYSTEM")
     _importing(systems)
     return parser
+
+
+def _chatting(chat: argparse.ArgumentParser) -> None:
+    chat.add_argument("space", metavar="SPACE")
+    chat.add_argument("--url", help="the gateway (default ROOMFUL_URL, else http://127.0.0.1:8000)")
+    chat.add_argument("--token-file", metavar="FILE", type=Path, help="a file with the token in it")
+    chat.add_argument(
+        "--token", help="the token; others on this machine can see it: rather set ROOMFUL_TOKEN (default)"
+    )
 
 
 def _importing(systems: Any) -> None:
@@ -196,6 +207,27 @@ def _migrate(arguments: argparse.Namespace) -> int:
     applied = migrate(_settings(arguments).database)
     print(f"applied: {', '.join(map(str, applied))}" if applied else "the database is up to date")
     return 0
+
+
+def _chat(arguments: argparse.Namespace) -> int:
+    from roomful.client.terminal import chat
+    from roomful.settings import chat_settings
+
+    set_here = chat_settings()
+    token = arguments.token or _token_in(arguments.token_file) or set_here.token
+    if not token:
+        raise Unauthorized("who are you? Set ROOMFUL_TOKEN, or name a file with --token-file")
+    url = arguments.url or set_here.url
+    return asyncio.run(chat(url, token, arguments.space, has_colours=set_here.has_colours))
+
+
+def _token_in(file: Path | None) -> str:
+    if file is None:
+        return ""
+    try:
+        return file.read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise Invalid(f"the token cannot be read from {file}: {error}") from None
 
 
 def _import_mastra(arguments: argparse.Namespace) -> int:

@@ -78,6 +78,21 @@ def load_settings(flags: Mapping[str, Any], folder: Path | None = None) -> Setti
         raise Invalid(f"settings: {error}") from None
 
 
+class ChatSettings(msgspec.Struct, frozen=True):
+    """What somebody who talks from a terminal has set there; the token is empty where none is."""
+
+    url: str
+    token: str
+    has_colours: bool
+
+
+def chat_settings() -> ChatSettings:
+    url = os.environ.get("ROOMFUL_URL", "").strip() or "http://127.0.0.1:8000"
+    token = os.environ.get("ROOMFUL_TOKEN", "").strip()
+    is_dumb = os.environ.get("TERM") == "dumb"
+    return ChatSettings(url, token, has_colours=not os.environ.get("NO_COLOR") and not is_dumb)
+
+
 class OutsideAgent(msgspec.Struct, frozen=True):
     """What its environment tells an agent outside the gateway; empty where it says nothing."""
 

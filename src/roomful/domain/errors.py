@@ -18,6 +18,8 @@ from typing import ClassVar
 
 class RoomfulError(Exception):
     code: ClassVar[str] = "internal"
+    status: int = 0
+    """The HTTP status with which a client was told of it; 0 where it was not told over HTTP."""
 
     def __init__(self, detail: str) -> None:
         super().__init__(detail)

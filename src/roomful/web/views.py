@@ -5,28 +5,14 @@ from collections.abc import Sequence
 import msgspec
 
 from roomful.domain.agents import Agent
+from roomful.domain.answers import SpaceOfMine
 from roomful.domain.runs import Run
 from roomful.domain.shape import UNSET, Json, Noun, Unset
-from roomful.domain.spaces import Flow, MySpace, Role, Space, Wake
+from roomful.domain.spaces import MySpace, Space
 from roomful.spaces.run_news import run_through
 from roomful.tools.sealing import open_secrets, seal_secrets
 
 MASK = "***"
-
-
-class SpaceOfMine(Noun):
-    """A space with my place in it; the admin has none."""
-
-    id: str
-    name: str
-    created_at: str
-    wake: Wake
-    flow: Flow
-    admin_agent_id: str | Unset = UNSET
-    alias: str | Unset = UNSET
-    role: Role | Unset = UNSET
-    unread: int | Unset = UNSET
-    last_seq: int | Unset = UNSET
 
 
 class AgentSeen(Noun):

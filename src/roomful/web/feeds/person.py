@@ -3,6 +3,7 @@
 import msgspec
 from msgspec.structs import asdict
 
+from roomful.domain.answers import SpaceOfMine
 from roomful.domain.errors import Unavailable
 from roomful.domain.events import Announcement, MemberLeft, Position, RunChanged
 from roomful.domain.ports import Entry, Subscription
@@ -16,7 +17,7 @@ from roomful.web.desk import Desk
 from roomful.web.feeds.following import TRIES, Following, MissedEnds
 from roomful.web.feeds.people import Person
 from roomful.web.sse import frame_of
-from roomful.web.views import SpaceOfMine, space_of_mine
+from roomful.web.views import space_of_mine
 
 MOST_SPACES = 100
 

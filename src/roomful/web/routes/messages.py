@@ -5,12 +5,13 @@ from typing import Annotated
 import msgspec
 from starlette.types import ASGIApp
 
+from roomful.domain.answers import MessagePage, MessagePosted, RunBegun
 from roomful.domain.changes import MarkRead, SaveMessage
 from roomful.domain.entities import Principal
 from roomful.domain.errors import Conflict, Forbidden, NotFound
 from roomful.domain.events import Announcement, MessageChanged, ReadUpTo
 from roomful.domain.messages import Message, TextPart
-from roomful.domain.shape import UNSET, Noun, Unset
+from roomful.domain.shape import UNSET, Unset
 from roomful.domain.spaces import Space
 from roomful.runs.intake import Posted
 from roomful.web.ask import AnyRoute, Ask, Body, Route, digest_of_request, json_answer, key_of, no_content
@@ -39,22 +40,6 @@ class NewText(Body):
 
 class ReadMark(Body):
     message_id: str
-
-
-class RunBegun(Noun):
-    run_id: str
-    agent_id: str
-
-
-class MessagePosted(Noun):
-    message: Message
-    runs: list[RunBegun]
-
-
-class MessagePage(Noun):
-    messages: list[Message]
-    position: str
-    has_more: bool
 
 
 class PageQuery(Query, frozen=True):

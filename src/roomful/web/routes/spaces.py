@@ -3,6 +3,7 @@
 import msgspec
 from starlette.types import ASGIApp
 
+from roomful.domain.answers import SpaceOfMine
 from roomful.domain.changes import AddSpace, Change, PutMember, RemoveSpace, SaveSpace
 from roomful.domain.news import Removed
 from roomful.domain.runs import ACTIVE
@@ -13,7 +14,7 @@ from roomful.web.fields import GivenId, Name, checked_name
 from roomful.web.membership import tell_joined, tell_left
 from roomful.web.queries import NoQuery
 from roomful.web.rules import CALLER, OWNS_SPACE, PERSON, READS_SPACE
-from roomful.web.views import SpaceOfMine, space_of_mine, space_of_nobody
+from roomful.web.views import space_of_mine, space_of_nobody
 
 
 class NewSpace(Body):
