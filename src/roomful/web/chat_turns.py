@@ -16,7 +16,7 @@ from roomful.domain.messages import Message
 from roomful.domain.runs import Call, Run
 from roomful.domain.shape import Json
 from roomful.domain.spaces import Space
-from roomful.recall.ui_messages import Sdk
+from roomful.recall.ui_nouns import Sdk
 from roomful.runs.intake import Posted
 from roomful.web.ask import digest_of_request
 from roomful.web.faces.ui_stream import UiStream, known_slots

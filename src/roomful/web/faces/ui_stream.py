@@ -11,7 +11,8 @@ from roomful.domain.messages import Message, ToolCallPart
 from roomful.domain.runs import WAITING
 from roomful.domain.shape import UNSET, Json, Unset, encode_json
 from roomful.recall.argument_text import ArgumentText
-from roomful.recall.ui_messages import Sdk, Slot, UiAgent, UiStep, UiText, UiToolCall, slots, ui_message
+from roomful.recall.ui_messages import slots, ui_message
+from roomful.recall.ui_nouns import Sdk, Slot, UiAgent, UiStep, UiText, UiToolCall
 from roomful.web.sse import Manner
 
 _STUCK = "What was said so far has to be said anew: load the messages and resume."

@@ -10,7 +10,8 @@ from roomful.domain.messages import Message
 from roomful.domain.runs import ACTIVE, Run
 from roomful.domain.shape import UNSET
 from roomful.domain.spaces import Space
-from roomful.recall.ui_messages import Sdk, UiMessage, ui_messages
+from roomful.recall.ui_messages import ui_messages
+from roomful.recall.ui_nouns import Sdk, UiMessage
 from roomful.web.ask import AnyRoute, Ask, Route, json_answer, no_content
 from roomful.web.bodies import HISTORY_LIMIT
 from roomful.web.chat_turns import ChatRequest, Turns
