@@ -232,6 +232,7 @@ def test_closing_ends_streams_and_model_requests_and_the_run_goes_on_next_time(
                 )
                 while b"text-delta" not in await told.readline():
                     pass
+            assert len(gateway.app.desk.readers) == 0
             assert b"event: draining" in await told.read()
             assert model.wait_for_requests(1)[0].gone.wait(10)
             late = await session.get(f"{url}/rooms/api/spaces", headers=headers)

@@ -178,6 +178,22 @@ def test_agents_that_wake_each_other_all_come_to_rest() -> None:
     run(story())
 
 
+def test_runs_that_take_turns_all_come_to_rest() -> None:
+    asks = {"turns": [{"steps": [{"calls": [_says("@second once"), _says("@second twice")]}]}]}
+    does = {"turns": [{"steps": [{"calls": [_says("I did.")]}]}]}
+
+    async def story() -> None:
+        async with open_house(
+            agents=[_agent("first"), _agent("second", onBusy="queue")],
+            scripts={"first": asks, "second": does},
+            spaces={"team": ["ada", "first", "second"]},
+        ) as house:
+            said = await house.say("ada", "team", "go", mentions=["first"])
+            assert said.texts.count("I did.") == 2
+
+    run(story())
+
+
 def test_a_form_is_answered_after_something_else_was_said() -> None:
     form = _tool("form", execution={"mode": "no-execution"})
     script = """
