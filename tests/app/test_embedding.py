@@ -269,6 +269,37 @@ def test_a_server_that_waits_for_its_connections_stops_once_the_gateway_drains(t
     run(story())
 
 
+def test_the_store_stays_open_until_the_last_words_are_out(tmp_path: Path) -> None:
+    async def story() -> None:
+        sent: list[bytes] = []
+        begun = asyncio.Event()
+        async with _opened(tmp_path) as gateway:
+            headers = [
+                (b"host", b"localhost"),
+                (b"authorization", f"Bearer {await gateway.person('ada')}".encode()),
+            ]
+            await gateway.space("team", "ada")
+
+            async def send(message: Any) -> None:
+                if b"draining" in message.get("body", b""):
+                    for number in range(20):
+                        await gateway.house.store.set_meta(f"last words {number}", "stored")
+                sent.append(message.get("body", b""))
+                begun.set()
+
+            async def receive() -> Any:
+                return await asyncio.Future()
+
+            path = "/api/spaces/team/stream"
+            scope = {"type": "http", "method": "GET", "scheme": "http", "path": path, "headers": headers}
+            streaming = asyncio.create_task(gateway.app({**scope, "query_string": b""}, receive, send))
+            await begun.wait()
+        await streaming
+        assert b"draining" in sent[-1]
+
+    run(story())
+
+
 def test_a_web_socket_is_refused(tmp_path: Path) -> None:
     async def story() -> None:
         async with _opened(tmp_path) as gateway:
