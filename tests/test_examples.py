@@ -94,3 +94,7 @@ def test_an_agent_outside_talks_with_a_person_in_a_space(tmp_path: Path, databas
         ("ada", "and again"),
         ("scout", "You said: and again"),
     ]
+
+
+def test_a_program_with_a_gateway_inside_shares_its_port_and_its_functions_with_agents() -> None:
+    assert run("03_embedded.py") == ["[in_stock {'product': 'laptop'}: 3]", "There are 3 left."]

@@ -3,9 +3,7 @@
 import argparse
 import asyncio
 import contextlib
-import hashlib
 import logging
-import secrets
 import sys
 import webbrowser
 from collections.abc import Sequence
@@ -183,20 +181,18 @@ def _token(arguments: argparse.Namespace) -> int:
 
 async def _make_token(settings: Settings, entity_id: str) -> str:
     from roomful.app.clock import RandomIds, SystemClock
-    from roomful.domain.changes import AddToken
-    from roomful.domain.entities import Token
     from roomful.domain.errors import NotFound
     from roomful.store import open_store
+    from roomful.web.auth import new_token
 
     clock = SystemClock()
     store = await open_store(settings.database, clock, exclusive=False)
     try:
         if await store.entity(entity_id) is None:
             raise NotFound(f"there is no entity {entity_id!r}: make it with POST /api/entities")
-        token = secrets.token_urlsafe(32)
-        made = Token(id=RandomIds().new("tok"), entity_id=entity_id, created_at=clock.iso())
-        await store.commit([AddToken(made, hashlib.sha256(token.encode()).digest())])
-        return token
+        secret, add_token = new_token(clock, RandomIds(), entity_id)
+        await store.commit([add_token])
+        return secret
     finally:
         await store.close()
 

@@ -1,6 +1,7 @@
 """What the operator decides: flags, then ROOMFUL_* variables, then roomful.toml. Nothing else reads the
 environment, not even for agents outside the gateway."""
 
+import difflib
 import os
 import tomllib
 from collections.abc import Mapping
@@ -72,6 +73,17 @@ def load_settings(flags: Mapping[str, Any], folder: Path | None = None) -> Setti
     """`flags` are what the command line gave; None means not given."""
     values = _from_file((folder or Path.cwd()) / FILE) | _from_environment(os.environ)
     values |= {name: value for name, value in flags.items() if value is not None}
+    return check_settings(values)
+
+
+def check_settings(values: Mapping[str, Any]) -> Settings:
+    """Raises Invalid, also for a name that is none of a setting."""
+    known = Settings.__struct_fields__
+    for name in values:
+        if name not in known:
+            meant = difflib.get_close_matches(name, known, 1)
+            hint = f"; did you mean {meant[0]!r}?" if meant else f": there are {', '.join(known)}"
+            raise Invalid(f"settings: there is no setting {name!r}{hint}")
     try:
         return msgspec.convert(values, Settings, strict=False)
     except msgspec.ValidationError as error:

@@ -2,6 +2,7 @@
 
 import hashlib
 import importlib.util
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from roomful.domain.changes import AddEntity, Change, PutAgent
 from roomful.domain.entities import ADMIN, Entity
 from roomful.domain.errors import Conflict, Invalid
 from roomful.domain.ports import Clock, Store
+from roomful.domain.shape import encode_json
 from roomful.executors.python import PythonTool, tools_in
 from roomful.settings import Settings
 from roomful.tools import (
@@ -96,12 +98,32 @@ def load_functions(folder: Path) -> dict[str, PythonTool]:
 
 
 async def load_agents(store: Store, clock: Clock, configs: Configs, folder: Path) -> list[str]:
-    """Puts every configuration of a folder into the store; the operator owns them."""
+    """Puts every configuration of a folder into the store."""
+    files = ((str(path), read_config(path)) for path in config_files(folder))
+    return await put_agents(store, clock, configs, files)
+
+
+def read_given(given: Iterable[Mapping[str, Any]]) -> list[tuple[str, dict[str, Any]]]:
+    """Configurations that a program has, read as if each stood in a file."""
+    read: list[tuple[str, dict[str, Any]]] = []
+    for number, config in enumerate(given):
+        source = f"agents[{number}]"
+        try:
+            text = encode_json(config).decode()
+        except (TypeError, ValueError) as error:
+            raise Invalid(f"{source}: cannot be written as JSON: {error}") from None
+        read.append((source, parse_config(text, source=source)))
+    return read
+
+
+async def put_agents(
+    store: Store, clock: Clock, configs: Configs, given: Iterable[tuple[str, dict[str, Any]]]
+) -> list[str]:
+    """Stores what is new of these configurations, each with where it stands; the operator owns them."""
     loaded: list[str] = []
-    for path in config_files(folder):
-        config = read_config(path)
-        spec = configure(config, source=str(path), trusted=True)
-        sealed = configs.check(config, str(path), trusted=True)
+    for source, config in given:
+        spec = configure(config, source=source, trusted=True)
+        sealed = configs.check(config, source, trusted=True)
         try:
             is_new = await _load_agent(store, clock, spec, sealed)
         except Conflict:

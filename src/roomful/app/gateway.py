@@ -1,27 +1,34 @@
 """The one place where everything is chosen and wired, by hand."""
 
+import asyncio
+import contextlib
 import hashlib
 import logging
 import secrets
-from collections.abc import Awaitable, Callable, Mapping
-from functools import partial
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping
+from functools import cached_property, partial
 from pathlib import Path
+from typing import Any, Self
 
 from roomful.app.callbacks import Callbacks
 from roomful.app.clock import RandomIds, SharedClock, SystemClock
-from roomful.app.configs import Configs, load_agents, load_functions
+from roomful.app.configs import Configs, load_agents, load_functions, put_agents, read_given
 from roomful.app.conversations import Conversations
+from roomful.app.furnishing import make_person, make_space
 from roomful.app.others import check_bus, find_others
 from roomful.app.sealing import SecretBox
 from roomful.app.toolkit import Toolkit
 from roomful.app.workshop import Workshop
 from roomful.bus import MemoryBus
+from roomful.domain.errors import Invalid
 from roomful.domain.ports import Clock, Ids, Store
 from roomful.domain.runs import Lease, Run
-from roomful.executors.python import PythonTool
-from roomful.models import ModelShelf
+from roomful.domain.shape import UNSET, Json
+from roomful.domain.spaces import Role, Space, Wake
+from roomful.executors.python import PythonTool, tools_of
+from roomful.models import ModelShelf, load_script
 from roomful.runs.worker import Worker
-from roomful.settings import Settings, split
+from roomful.settings import Settings, check_settings, split
 from roomful.spaces.access import Access
 from roomful.spaces.announcer import Announcer
 from roomful.spaces.blobs import Blobs
@@ -32,12 +39,15 @@ from roomful.web import House, WebApp, make_app
 from roomful.web.limits import Limits
 
 log = logging.getLogger("roomful")
+FAREWELL_SECONDS = 3.0
+"""How long the readers of open streams have to take the last words."""
 ADMIN_DIGEST = "admin_key_sha256"
 SECRET = "house_secret"
 
 
 class Gateway:
-    """A whole Roomful: `app` is what a web server serves, `start` and `close` are its life."""
+    """A whole Roomful: `app` is what a web server serves, `start` and `close` are its life. A program that
+    has one inside takes `opened`."""
 
     def __init__(
         self,
@@ -121,32 +131,114 @@ class Gateway:
         """Set once, when the key was made at the first start: print it, it is not kept."""
 
     @classmethod
+    @contextlib.asynccontextmanager
+    async def opened(
+        cls,
+        *,
+        tools: Iterable[Callable[..., Any]] = (),
+        agents: Iterable[Mapping[str, Any]] | str | Path = (),
+        scripts: Mapping[str, str | Mapping[str, Json]] | None = None,
+        **settings: Any,
+    ) -> AsyncGenerator[Self]:
+        """A gateway inside a program of one's own, from its start to its close.
+
+        `tools` are functions marked with `@roomful.tool`, `agents` are configurations as in files, or a
+        folder of such files; `scripts` are what scripted models say, by name. `settings` are those of
+        `roomful.settings.Settings`; nothing is read from the environment or from `roomful.toml`. At the end
+        open streams are told, and runs stay in the database for whoever opens it next.
+        """
+        if isinstance(agents, str | Path):
+            settings["agents"], agents = str(agents), ()
+        checked = check_settings(settings)
+        if checked.workers != 1:
+            raise Invalid("settings: workers: start as many processes as you want, each with its own gateway")
+        gateway = await cls.open(checked, tools=tools, agents=agents, scripts=scripts)
+        try:
+            await gateway.start()
+            yield gateway
+        finally:
+            await gateway.close()
+
+    @classmethod
     async def open(
-        cls, settings: Settings, *, clock: Clock | None = None, ids: Ids | None = None
-    ) -> "Gateway":
+        cls,
+        settings: Settings,
+        *,
+        clock: Clock | None = None,
+        ids: Ids | None = None,
+        tools: Iterable[Callable[..., Any]] = (),
+        agents: Iterable[Mapping[str, Any]] = (),
+        scripts: Mapping[str, str | Mapping[str, Json]] | None = None,
+    ) -> Self:
         check_bus(settings.bus)
+        functions = load_functions(Path(settings.agents)) if settings.agents else {}
+        functions |= tools_of(tools)
+        spoken = {name: load_script(script, name) for name, script in (scripts or {}).items()}
+        given = read_given(agents)
         clock = clock or (SystemClock() if settings.database.startswith("sqlite:") else SharedClock())
         store = await open_store(settings.database, clock)
-        new_key, digest = await _admin_digest(store, settings)
-        await store.set_meta(SECRET, secrets.token_hex(32))
-        secret = await store.get_meta(SECRET) or ""
-        functions = load_functions(Path(settings.agents)) if settings.agents else {}
-        gateway = cls(settings, store, digest, secret, clock, ids or RandomIds(), functions)
-        gateway.new_admin_key = new_key
+        async with contextlib.AsyncExitStack() as unless_it_opens:
+            unless_it_opens.push_async_callback(store.close)
+            new_key, digest = await _admin_digest(store, settings)
+            await store.set_meta(SECRET, secrets.token_hex(32))
+            secret = await store.get_meta(SECRET) or ""
+            gateway = cls(settings, store, digest, secret, clock, ids or RandomIds(), functions)
+            gateway.new_admin_key = new_key
+            unless_it_opens.pop_all()
+            unless_it_opens.push_async_callback(gateway.close)
+            for name, script in spoken.items():
+                gateway._models.add_script(name, script)
+            await gateway._furnish(settings, given)
+            unless_it_opens.pop_all()
+        return gateway
+
+    async def _furnish(self, settings: Settings, given: Iterable[tuple[str, dict[str, Any]]]) -> None:
+        store, clock = self.house.store, self.house.clock
         if isinstance(clock, SharedClock):
             await clock.agree(store)
-            gateway.house.worker.each_tick(partial(clock.agree, store))
+            self.house.worker.each_tick(partial(clock.agree, store))
         if settings.agents is not None:
-            await load_agents(store, clock, gateway._configs, Path(settings.agents))
+            await load_agents(store, clock, self._configs, Path(settings.agents))
+        await put_agents(store, clock, self._configs, given)
         if settings.demo:
             from roomful.app.demo import build_demo
 
-            gateway.house = await build_demo(gateway.house, gateway._configs)
-        return gateway
+            self.house = await build_demo(self.house, self._configs)
 
-    @property
+    @cached_property
     def app(self) -> WebApp:
+        """An ASGI application, to be served as it is or mounted in another one."""
         return make_app(self.house)
+
+    async def person(self, id: str, *, name: str = "") -> str:
+        """A new token of this person, who is made if there is none of that id. Whoever has the gateway in
+        their program is its operator: nobody is asked."""
+        return await make_person(self.house, id, name or id)
+
+    async def space(
+        self,
+        id: str,
+        *members: str,
+        name: str = "",
+        role: Role = "member",
+        admin_agent_id: str | None = None,
+        wake: Wake = "none",
+    ) -> None:
+        """Brings these people and agents into the space, in this role, as the operator. A space that is not
+        there is made; of one that is, nothing else is changed."""
+        space = Space(
+            id=id,
+            name=name or id,
+            created_at=self.house.clock.iso(),
+            admin_agent_id=admin_agent_id or UNSET,
+            wake=wake,
+        )
+        await make_space(self.app.desk, space, members, role)
+
+    def drain(self) -> None:
+        """Tells every open stream that it ends here, and hands over the runs: for a server that is asked to
+        stop and waits for its connections before it lets go of the gateway. `close` does it too."""
+        self.app.drain()
 
     async def start(self) -> None:
         await self._models.warm()
@@ -155,6 +247,10 @@ class Gateway:
         self.conversations.start()
 
     async def close(self) -> None:
+        if "app" in self.__dict__:
+            self.app.drain()
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self.app.desk.readers.gone(), FAREWELL_SECONDS)
         await self.house.worker.stop()
         await self.conversations.close()
         await self._others.close()

@@ -3,7 +3,7 @@
 import asyncio
 import inspect
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar, cast, get_type_hints, overload
 
 import msgspec
@@ -48,6 +48,19 @@ def tools_in(namespace: Mapping[str, Any]) -> dict[str, PythonTool]:
     """The marked functions of a module, by name."""
     found = [getattr(value, _MARK, None) for value in namespace.values() if callable(value)]
     return {one.name: one for one in found if isinstance(one, PythonTool)}
+
+
+def tools_of(functions: Iterable[Callable[..., Any]]) -> dict[str, PythonTool]:
+    """These functions, by name. Raises Invalid for one that is not marked, and for two of one name."""
+    named: dict[str, PythonTool] = {}
+    for function in functions:
+        marked = getattr(function, _MARK, None)
+        if not isinstance(marked, PythonTool):
+            raise Invalid(f"tools: {function!r} is no tool: mark the function with @roomful.tool")
+        if marked.name in named:
+            raise Invalid(f"tools: two of them have the name {marked.name!r}")
+        named[marked.name] = marked
+    return named
 
 
 class PythonExecutor:

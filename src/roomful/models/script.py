@@ -41,7 +41,7 @@ once.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, cast
 
@@ -120,8 +120,8 @@ class Script(_Part, frozen=True):
     delay: float = 0
 
 
-def load_script(source: Path | str, name: str = "script") -> Script:
-    """From a file, or from the text of one. Raises Invalid, which names file, turn and field."""
+def load_script(source: Path | str | Mapping[str, Json], name: str = "script") -> Script:
+    """From a file, the text of one, or what is in it. Raises Invalid, which names file, turn and field."""
     if isinstance(source, Path):
         name = source.name
         try:
@@ -129,7 +129,7 @@ def load_script(source: Path | str, name: str = "script") -> Script:
         except (OSError, UnicodeDecodeError) as error:
             raise Invalid(f"{name}: cannot be read ({error})") from None
     try:
-        content = clean_json(yaml.safe_load(source))
+        content = clean_json(yaml.safe_load(source) if isinstance(source, str) else dict(source))
     except yaml.YAMLError as error:
         raise Invalid(f"{name}: is neither YAML nor JSON: {' '.join(str(error).split())}") from None
     try:

@@ -145,6 +145,16 @@ class Worker:
         """How many runs are driven here now."""
         return len(self._tasks)
 
+    @property
+    def is_idle(self) -> bool:
+        """Nothing is driven here, and nothing is on its way to be."""
+        return not self._tasks and not self._errands
+
+    async def idle(self) -> None:
+        """Returns when nothing is driven here any more."""
+        while not self.is_idle:
+            await asyncio.wait([*self._tasks.values(), *self._errands])
+
     def claim_soon(self, run_id: str) -> None:
         """For whoever cannot wait."""
         self._in_background(self._claim_or_leave(run_id))

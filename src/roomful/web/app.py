@@ -23,12 +23,24 @@ class WebApp:
             StarletteRoute(_pattern(path, routes), PathApp(self._desk, routes))
             for path, routes in paths(routes_of(house)).items()
         ]
+        self._is_draining = False
         self._router = Router(served, redirect_slashes=False, default=NothingHere(self._desk))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "websocket":
+            await send({"type": "websocket.close"})
+            return
         await self._router(scope, receive, send)
 
+    @property
+    def desk(self) -> Desk:
+        return self._desk
+
     def drain(self) -> None:
+        """Once: whoever is told again while they hand over would be interrupted in it."""
+        if self._is_draining:
+            return
+        self._is_draining = True
         self._desk.readers.drain()
         self._desk.house.bus.close("draining")
         self._desk.house.worker.drain()

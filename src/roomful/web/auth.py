@@ -8,8 +8,10 @@ from urllib.parse import urlsplit
 import msgspec
 from starlette.datastructures import Headers
 
-from roomful.domain.entities import ADMIN, Principal
+from roomful.domain.changes import AddToken
+from roomful.domain.entities import ADMIN, Principal, Token
 from roomful.domain.errors import Forbidden, Invalid, Unauthorized
+from roomful.domain.ports import Clock, Ids
 from roomful.web.house import House
 
 COOKIE = "roomful_session"
@@ -86,6 +88,13 @@ class Auth:
 
 def digest_of(token: str) -> bytes:
     return hashlib.sha256(token.encode()).digest()
+
+
+def new_token(clock: Clock, ids: Ids, entity_id: str) -> tuple[str, AddToken]:
+    """What to show its owner, this once, and what to store of it."""
+    secret = ids.secret()
+    token = Token(id=ids.new("tok"), entity_id=entity_id, created_at=clock.iso())
+    return secret, AddToken(token, digest_of(secret))
 
 
 def extract(headers: Headers) -> Credential | None:

@@ -37,6 +37,8 @@ class Readers:
         self._is_draining = False
         self._turn = 0
         self._looking: asyncio.Task[None] | None = None
+        self._nobody = asyncio.Event()
+        self._nobody.set()
 
     def __len__(self) -> int:
         return len(self._open)
@@ -49,6 +51,7 @@ class Readers:
             raise RateLimited(f"you have {most} streams open already: close one first")
         self._counts[entity_id] += 1
         self._open.add(reader)
+        self._nobody.clear()
         if self._looking is None:
             self._looking = asyncio.create_task(self._look())
 
@@ -60,9 +63,11 @@ class Readers:
         self._counts[entity_id] -= 1
         if not self._counts[entity_id]:
             del self._counts[entity_id]
-        if not self._open and self._looking is not None:
-            self._looking.cancel()
-            self._looking = None
+        if not self._open:
+            self._nobody.set()
+            if self._looking is not None:
+                self._looking.cancel()
+                self._looking = None
 
     def end_token(self, entity_id: str, token_id: str | None = None) -> None:
         """The streams of one token, or of all tokens of an entity."""
@@ -86,6 +91,10 @@ class Readers:
         self._is_draining = True
         for reader in list(self._open):
             reader.end("draining")
+
+    async def gone(self) -> None:
+        """Returns when no stream is open."""
+        await self._nobody.wait()
 
     async def _look(self) -> None:
         while True:

@@ -4,7 +4,7 @@ from typing import Literal
 
 from starlette.types import ASGIApp
 
-from roomful.domain.changes import AddEntity, AddToken, Change, EraseEntity, RemoveMember, RevokeTokens
+from roomful.domain.changes import AddEntity, Change, EraseEntity, RemoveMember, RevokeTokens
 from roomful.domain.entities import ADMIN, Entity, Token
 from roomful.domain.errors import Conflict, Invalid, NotFound
 from roomful.domain.events import Announcement, MessageChanged
@@ -12,7 +12,7 @@ from roomful.domain.news import Revoked
 from roomful.domain.shape import UNSET, Noun, Unset, check_id
 from roomful.domain.spaces import Member
 from roomful.web.ask import AnyRoute, Ask, Body, Route, json_answer, no_content
-from roomful.web.auth import digest_of
+from roomful.web.auth import new_token
 from roomful.web.desk import Desk
 from roomful.web.fields import GivenId, Name, checked_name
 from roomful.web.membership import tell_left
@@ -52,7 +52,7 @@ async def create_entity(ask: Ask[NewEntity, NoQuery, None]) -> ASGIApp:
     if id == ADMIN:
         raise Invalid(f"the id {ADMIN!r} is the admin key's own")
     entity = Entity(id=id, name=checked_name(sent.name), kind=sent.kind, created_at=house.clock.iso())
-    secret, add_token, _ = _new_token(ask.desk, id)
+    secret, add_token = new_token(house.clock, house.ids, id)
     changes: list[Change] = [AddEntity(entity), add_token, *ask.remember(EntityMade(entity))]
     await house.store.commit(changes)
     return json_answer(EntityMade(entity, secret), 201)
@@ -63,7 +63,8 @@ async def list_tokens(ask: Ask[None, NoQuery, Entity]) -> ASGIApp:
 
 
 async def create_token(ask: Ask[None, NoQuery, Entity]) -> ASGIApp:
-    secret, add_token, token = _new_token(ask.desk, ask.about.id)
+    secret, add_token = new_token(ask.house.clock, ask.house.ids, ask.about.id)
+    token = add_token.token
     made = TokenMade(id=token.id, entity_id=token.entity_id, created_at=token.created_at)
     await ask.house.store.commit([add_token, *ask.remember(made)])
     made.token = secret
@@ -115,12 +116,6 @@ async def revoke(desk: Desk, entity_id: str, token_id: str | None = None) -> Non
 def _forget_tokens(desk: Desk, entity_id: str, token_id: str | None = None) -> None:
     desk.forget_tokens(entity_id, token_id)
     desk.house.others.tell(Revoked(entity_id, token_id))
-
-
-def _new_token(desk: Desk, entity_id: str) -> tuple[str, AddToken, Token]:
-    secret = desk.house.ids.secret()
-    token = Token(id=desk.house.ids.new("tok"), entity_id=entity_id, created_at=desk.house.clock.iso())
-    return secret, AddToken(token, digest_of(secret)), token
 
 
 async def _written_by(desk: Desk, space_id: str, entity_id: str) -> list[str]:

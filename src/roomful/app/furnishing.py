@@ -1,0 +1,50 @@
+"""People and spaces that the operator makes from inside, without a request."""
+
+from collections.abc import Iterable
+
+from roomful.domain.changes import AddEntity, AddSpace, Change, PutMember
+from roomful.domain.entities import ADMIN, Entity
+from roomful.domain.errors import Conflict, Invalid
+from roomful.domain.shape import check_id
+from roomful.domain.spaces import Member, Role, Space
+from roomful.web import House
+from roomful.web.auth import new_token
+from roomful.web.desk import Desk
+from roomful.web.fields import checked_name
+from roomful.web.membership import tell_joined
+
+
+async def make_person(house: House, id: str, name: str) -> str:
+    """A new token of theirs."""
+    secret, add_token = new_token(house.clock, house.ids, id)
+    known = await house.store.entity(check_id(id))
+    if known is None and id != ADMIN:
+        person = Entity(id=id, name=checked_name(name), kind="human", created_at=house.clock.iso())
+        await house.store.commit([AddEntity(person), add_token])
+    elif known is not None and known.kind == "human":
+        await house.store.commit([add_token])
+    else:
+        raise Conflict(f"{id!r} is no person")
+    return secret
+
+
+async def make_space(desk: Desk, space: Space, members: Iterable[str], role: Role) -> None:
+    """The space, if it is not there, and these in it."""
+    store = desk.house.store
+    is_new = await store.space(check_id(space.id)) is None
+    checked_name(space.name)
+    joining: list[Member] = []
+    for id in members:
+        entity = await store.entity(id)
+        if entity is None:
+            raise Invalid(f"there is no entity {id[:80]!r} to be a member of {space.id!r}")
+        joining.append(Member(entity_id=entity.id, name=entity.name, kind=entity.kind, role=role))
+    changes: list[Change] = [AddSpace(space)] if is_new else []
+    changes += [PutMember(space.id, member.entity_id, role) for member in joining]
+
+    def then(_: list[object]) -> None:
+        for member in joining:
+            tell_joined(desk, space.id, member)
+
+    if changes:
+        await store.commit(changes, then)
