@@ -368,3 +368,21 @@ def test_entering_a_space_that_one_is_not_in_changes_nothing(house: Roomful, mod
     assert play.ada.messages(closed) == []
     [entered, _] = [m["content"] for m in model.requests[1].messages if m["role"] == "tool"]
     assert entered == f"Error: there is no space '{closed}' that you are in"
+
+
+@pytest.mark.parametrize("size", [1, 4, 100])
+def test_the_deltas_alone_make_the_whole_arguments(house: Roomful, model: FakeOpenAI, size: int) -> None:
+    """Empty ones too, and in their order: a reader has them before the input is complete."""
+    anything = {"name": "look", "description": "Look.", "executionType": "basic", "visibility": "full"}
+    args = {"first": "a", "none": "", "list": [], "then": "b", "also": ""}
+    play = scene(house, model, anything | {"execution": STATIC})
+    model.answer(Answer(call("look", {"targetSpaceId": play.b, **args}, size=size)), Answer(text("ok")))
+    with play.ada.listen(play.b, args="ops") as ears:
+        play.begins()
+        ears.wait_for("run.completed")
+    grown: dict[str, Any] = {}
+    for event in ears.events:
+        for kind, path, value in event.data.get("ops", ()) if event.name == "tool-input-delta" else ():
+            key = path.removeprefix("/")
+            grown[key] = value if kind == "set" else grown.get(key, "") + value
+    assert list(grown.items()) == list(args.items())

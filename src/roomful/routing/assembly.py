@@ -112,7 +112,9 @@ class Assembly:
                     ops.append(("append", pointer(token.key), token.text))
             case TextEnd():
                 if token.key not in self._hidden:
-                    self._begin(token.key, ops)
+                    if self._writing != token.key:
+                        self._begin(token.key, ops)
+                        ops.append(("append", pointer(token.key), ""))
                     self._so_far.end_text()
                     self._writing = None
             case Value():
