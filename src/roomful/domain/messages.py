@@ -125,6 +125,13 @@ def delegations(message: Message) -> list[ToolCallPart]:
     ]
 
 
+def plain_step(part: Part) -> int | None:
+    """The model's answer that plain words or reasoning belong to; None for what a call says or shows."""
+    if isinstance(part, ToolCallPart) or (isinstance(part, TextPart) and part.tool_call_id is not UNSET):
+        return None
+    return part.step if part.step is not UNSET else None
+
+
 def part_for_one(part: Part) -> str | None:
     """The only member who may see this part, or None when the whole space may."""
     if isinstance(part, ToolCallPart) and part.target_entity_id is not UNSET:

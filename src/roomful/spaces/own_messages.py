@@ -11,10 +11,9 @@ from roomful.domain.messages import (
     UNSETTLED,
     Message,
     Part,
-    TextPart,
-    ToolCallPart,
     as_seen_by,
     part_for_one,
+    plain_step,
 )
 from roomful.domain.runs import RunStatus
 from roomful.spaces.announcer import copy_of
@@ -122,7 +121,4 @@ def by_audience(message: Message) -> list[tuple[Message, str | None]]:
 
 def is_of_step(part: Part, step: int) -> bool:
     """Whether it was begun by an answer that is asked for once more."""
-    if part.status == "streaming":
-        return True
-    is_said_by_call = isinstance(part, ToolCallPart) or (isinstance(part, TextPart) and part.tool_call_id)
-    return not is_said_by_call and part.step == step and part.status == "complete"
+    return part.status == "streaming" or (part.status == "complete" and plain_step(part) == step)

@@ -5,9 +5,8 @@ from collections.abc import Sequence
 
 import msgspec
 
-from roomful.domain.messages import Message, Part, ReasoningPart, TextPart, ToolCallPart
+from roomful.domain.messages import Message, Part, ReasoningPart, TextPart, ToolCallPart, plain_step
 from roomful.domain.runs import Call, Run, Step
-from roomful.domain.shape import UNSET
 from roomful.domain.tools import Visibility
 from roomful.recall.story.records import Asked, CutOff, Said, Thought, ToldStep, Words
 
@@ -64,7 +63,7 @@ def _shown(
     for at, part in enumerate(parts):
         if isinstance(part, ToolCallPart) and part.tool_name == BOUND and part.tool_call_id not in by_id:
             continue
-        plain = _plain_step(part)
+        plain = plain_step(part)
         call = by_id.get(part.tool_call_id or "") if not isinstance(part, ReasoningPart) else None
         if plain is not None and isinstance(part, TextPart):
             found.append(_Shown(plain, Words(text=part.text, part_id=part.id)))
@@ -79,16 +78,8 @@ def _shown(
     return found
 
 
-def _plain_step(part: Part) -> int | None:
-    if isinstance(part, ToolCallPart) or part.step is UNSET:
-        return None
-    return part.step
-
-
 def _unfinished_step(whole: dict[int, Step], calls: Sequence[Call], parts: Sequence[Part]) -> int:
-    begun = [call.step for call in calls] + [
-        step for part in parts if (step := _plain_step(part)) is not None
-    ]
+    begun = [call.step for call in calls] + [step for part in parts if (step := plain_step(part)) is not None]
     return next((step for step in begun if step not in whole), max(whole, default=-1) + 1)
 
 
