@@ -105,11 +105,12 @@ class Store(Protocol):
         after: int | None = None,
         limit: int = 50,
         query: str | None = None,
+        of_run: Run | None = None,
         at: Callable[[], T],
     ) -> tuple[list[StoredMessage], Descent, bool, T]:
-        """A page by ascending `seq` (the last ones before `before`, or the first after `after`), all that
-        happens below its delegations, whether there is more, and the result of `at`, called at the moment
-        when exactly the commits that the page reflects have been announced."""
+        """A page by ascending `seq` (the last ones before `before`, or the first after `after`; with these
+        words; of this run), all that happens below its delegations, whether there is more, and the result of
+        `at`, called at the moment when exactly the commits that the page reflects have been announced."""
         ...
 
     async def message(self, space_id: str, message_id: str) -> Message | None: ...

@@ -41,6 +41,7 @@ class _Asked(msgspec.Struct, frozen=True):
     after: int | None
     limit: int
     query: str | None
+    of_run: Run | None = None
 
 
 class History:
@@ -57,10 +58,11 @@ class History:
         after: int | None = None,
         limit: int = PAGE,
         query: str | None = None,
+        of_run: Run | None = None,
     ) -> Page:
         """A page as this viewer may see it, for those who go on by following the space."""
         await self._announcer.follows(space_id)
-        asked = _Asked(space_id, before, after, limit, query)
+        asked = _Asked(space_id, before, after, limit, query, of_run)
         messages, more, position = await self._read(asked, viewer, lambda: self._announcer.position(space_id))
         return Page(messages=messages, position=str(position), has_more=more)
 
@@ -87,6 +89,7 @@ class History:
             after=asked.after,
             limit=asked.limit,
             query=asked.query,
+            of_run=asked.of_run,
             at=as_of_now,
         )
         trails = trees(below)

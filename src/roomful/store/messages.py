@@ -19,6 +19,7 @@ from roomful.domain.messages import (
     with_answers,
 )
 from roomful.domain.ports import Descent, StoredMessage
+from roomful.domain.runs import Run
 from roomful.domain.shape import UNSET, clean_text, encode_json
 from roomful.store import company
 from roomful.store.announced import Announced, Numbers
@@ -56,10 +57,12 @@ SELECT number AS seq, NULL AS id, id AS status, NULL AS is_private, NULL AS is_a
   NULL AS body FROM writers WHERE id = ? OR ?
 UNION ALL SELECT * FROM (
   SELECT seq, id, status, is_private, is_answered, delegates, body FROM messages
-  WHERE space_id = ? AND seq > ? AND seq < ?{words} ORDER BY seq {order} LIMIT ?
+  WHERE space_id = ? AND seq > ? AND seq < ?{narrower} ORDER BY seq {order} LIMIT ?
 ) AS page"""
 
 _HAS_WORD = r" AND words LIKE ? ESCAPE '\'"
+_OF_RUN = " AND entity_id = ? AND run_id = ?"
+"""The first is known to the second: it is what there is an index for."""
 
 
 def add_message(message: Message) -> Write:
@@ -140,6 +143,7 @@ class Reading(msgspec.Struct, frozen=True):
     after: int | None
     limit: int
     query: str | None
+    of_run: Run | None
     is_shared: bool
 
 
@@ -149,11 +153,14 @@ async def history(
     forwards = wanted.after is not None
     limit = max(1, min(wanted.limit, MOST_ON_A_PAGE))
     likes = _likes(wanted.query or "")
-    sql = _PAGE.format(words=_HAS_WORD * len(likes), order="ASC" if forwards else "DESC")
+    run = wanted.of_run
+    narrower = _HAS_WORD * len(likes) + (_OF_RUN if run is not None else "")
+    sql = _PAGE.format(narrower=narrower, order="ASC" if forwards else "DESC")
     lowest = wanted.after if wanted.after is not None else 0
     highest = wanted.before if wanted.before is not None else LAST_SEQ
     writers = (announced.writer, wanted.is_shared)
-    params = (*writers, wanted.space_id, lowest, highest, *likes, limit + 1)
+    whose = (run.agent_id, run.id) if run is not None else ()
+    params = (*writers, wanted.space_id, lowest, highest, *likes, *whose, limit + 1)
 
     async def page() -> tuple[list[StoredMessage], Numbers]:
         """The page and the writers' numbers are one statement, hence one state of the database."""

@@ -77,10 +77,11 @@ class Record:
         after: int | None = None,
         limit: int = 50,
         query: str | None = None,
+        of_run: Run | None = None,
         at: Callable[[], T],
     ) -> tuple[list[StoredMessage], Descent, bool, T]:
         shared = self._engine.writing.shared
-        reading = messages.Reading(space_id, before, after, limit, query, shared)
+        reading = messages.Reading(space_id, before, after, limit, query, of_run, shared)
         return await messages.history(self._reader, self.moments, reading, at)
 
     async def message(self, space_id: str, message_id: str) -> Message | None:
