@@ -306,5 +306,30 @@ def _in_short(part: dict[str, Any]) -> tuple[Any, ...]:
     return (part["type"], part["toolCallId"], part.get("input"), part.get("output"))
 
 
+HOSTILE: dict[str, Any] = {
+    "__proto__": {"admin": True},
+    "list": [{"constructor": {"prototype": {"admin": True}, "kept": 1}}],
+    "constructor": {"prototype": 1},
+    "query": "x",
+}
+
+
+def test_keys_that_the_sdk_refuses_do_not_end_a_stream(chat: Chatting, model: FakeOpenAI) -> None:
+    echo = {"name": "echo", "description": "Echo.", "executionType": "basic", "visibility": "full"}
+    begin, *asks = call("echo", HOSTILE, size=12)
+    pieces = [step for piece in asks for step in (piece, hold())]
+    model.answer(Answer([begin, *pieces]), Answer(text("Done.")))
+    chat.casts(model, echo | {"execution": {"mode": "static", "output": {"__proto__": 1, "ok": True}}})
+    with chat.sending() as (_, sending):
+        model.release(times=len(asks))
+        state = sending.result(30)
+
+    assert state["status"] == "ready"
+    _, reply = chat.agrees(state)
+    [made] = [part for part in reply["parts"] if part["type"] == "tool-echo"]
+    assert made["input"] == {"list": [{"constructor": {"kept": 1}}], "constructor": {}, "query": "x"}
+    assert made["output"] == {"ok": True}
+
+
 def _rests(state: dict[str, Any], requests: int) -> dict[str, Any] | None:
     return state if state["requests"] >= requests and state["status"] in ("ready", "error") else None

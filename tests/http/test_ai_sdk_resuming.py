@@ -58,6 +58,7 @@ class Crowd:
         client = self._stack.enter_context(self.chat.client(messages=[] if len(self.clients) % 2 else seen))
         self.clients.append(client)
         self.waiting.append(client.begin("resume"))
+        client.wait_for("messages")
         self.agree(first)
 
     def agree(self, first: Node) -> dict[str, Any]:
@@ -316,12 +317,15 @@ def test_what_a_run_says_after_a_mention_is_in_the_same_message(
     assert [part["text"] for part in reply["parts"] if part["type"] == "text"] == ["@bob look.", "Said."]
 
 
+HI = {"role": "user", "parts": [{"type": "text", "text": "hi"}]}
+
+
 @pytest.mark.parametrize(
     ("body", "says"),
     [
         ({}, "id"),
-        ({"id": "x"}, "agentId"),
-        ({"id": "x", "agentId": "nobody"}, "no agent 'nobody'"),
+        ({"id": "x", "messages": [HI], "agentId": None}, "agentId"),
+        ({"id": "x", "messages": [HI], "agentId": "nobody"}, "no agent 'nobody'"),
         ({"id": "x", "messages": []}, "messages"),
         ({"id": "x", "messages": [{"role": "robot"}]}, "robot"),
         ({"id": "x", "messages": [{"role": "system", "parts": []}]}, "user's"),
@@ -330,8 +334,8 @@ def test_what_a_run_says_after_a_mention_is_in_the_same_message(
             {"id": "x", "messages": [{"role": "user", "parts": [{"type": "file", "url": "http://x"}]}]},
             "data: URL",
         ),
-        ({"id": "x", "messages": [{"role": "assistant", "id": "?", "parts": []}]}, "send your own"),
-        ({"id": "", "messages": []}, "characters"),
+        ({"id": "x", "messages": [{"role": "user", "parts": [{"type": "text", "text": {}}]}]}, "as a string"),
+        ({"id": "", "messages": [HI]}, "characters"),
     ],
 )
 def test_a_wrong_request_says_what_is_wrong(
@@ -340,12 +344,45 @@ def test_a_wrong_request_says_what_is_wrong(
     chat = Chatting(house, ada, 6)
     chat.casts(model)
     if body.get("id") == "x":
-        body = body | {"id": chat.chat}
-        if "messages" in body:
-            body |= {"agentId": chat.agent}
+        body = {"agentId": chat.agent} | body | {"id": chat.chat}
     answer = ada.request("POST", "/api/chat", body)
     assert answer.status_code == 422
     assert says in answer.json()["detail"]
+    assert ada.request("GET", f"/api/spaces/{chat.chat}").status_code == 404
+
+
+def test_only_words_begin_a_chat(house: Roomful, ada: Caller, model: FakeOpenAI) -> None:
+    chat = Chatting(house, ada, 6)
+    chat.casts(model)
+    for parts in (
+        [],
+        [{"type": "tool-confirm", "toolCallId": "call_x", "state": "output-available", "output": 1}],
+    ):
+        message = {"role": "assistant", "id": "msg_x", "parts": parts}
+        sent = {"id": chat.chat, "agentId": chat.agent, "messages": [message]}
+        assert ada.request("POST", "/api/chat", sent).status_code == 404
+    file = {"type": "file", "url": "/api/blobs/blob_of_nobody"}
+    message = {"role": "user", "parts": [{"type": "text", "text": "look"}, file]}
+    sent = {"id": chat.chat, "agentId": chat.agent, "messages": [message]}
+    assert ada.request("POST", "/api/chat", sent).status_code == 404
+    assert ada.request("GET", f"/api/spaces/{chat.chat}").status_code == 404
+
+
+def test_no_two_messages_have_one_id(house: Roomful, ada: Caller, bob: Caller, model: FakeOpenAI) -> None:
+    chat = Chatting(house, ada, 6)
+    model.answer(Answer(text("One.")), Answer(text("Two.")), Answer(text("Three.")))
+    chat.casts(model)
+    with chat.sending() as (_, sending):
+        sending.result(30)
+    [theirs, *_] = chat.ada.messages(chat.chat)
+    chat.ada.post(f"/api/spaces/{chat.chat}/members", {"entityId": bob.id}, expect=201)
+    message = {"id": theirs["id"], "role": "user", "parts": [{"type": "text", "text": "mine"}]}
+    sent = {"id": chat.chat, "messages": [message], "agentId": chat.agent}
+    assert bob.request("POST", "/api/chat", sent).status_code == 200
+    ids = [one["id"] for one in chat.history(bob)]
+    assert len(ids) == len(set(ids)) == 4
+    bob.request("POST", "/api/chat", sent | {"trigger": "regenerate-message"})
+    assert model.requests[2].messages[-1]["content"].endswith("mine")
 
 
 def test_the_model_is_let_go_at_once(house: Roomful, ada: Caller, model: FakeOpenAI) -> None:
@@ -362,3 +399,52 @@ def test_the_model_is_let_go_at_once(house: Roomful, ada: Caller, model: FakeOpe
         assert asked.gone.wait(10)
         print("model request ended after", asked.gone_at - began)
         sending.result(30)
+
+
+def test_a_run_whose_words_lie_far_apart_is_resumed_whole(
+    house: Roomful, ada: Caller, bob: Caller, model: FakeOpenAI
+) -> None:
+    chat = Chatting(house, ada, 6)
+    asks = {"spaceId": chat.chat, "text": "@bob when?", "mention": "bob", "wait": True}
+    model.answer(Answer(text("Hello.")), Answer(call("sendSpaceMessage", asks)))
+    model.answer(Answer([*text("So "), hold(), *text("be it.")]))
+    chat.casts(model)
+    with chat.client() as client, chat.client() as second:
+        client.call("send", text="hi")
+        eve = house.person("eve", kind="agent")
+        for who in (bob.id, eve.id):
+            house.admin.post(f"/api/spaces/{chat.chat}/members", {"entityId": who}, expect=201)
+        sending = client.begin("send", text=f"@{chat.agent} ask bob")
+        eventually(lambda: chat.runs("waiting_reply"), "that it waits")
+        for number in range(210):
+            eve.say(chat.chat, f"note {number}")
+        bob.say(chat.chat, "tomorrow")
+        client.wait_for("messages", lambda seen: newest(seen).get("text") == "So ")
+        resuming = second.begin("resume")
+        second.wait_for("messages", lambda seen: newest(seen).get("text") == "So ")
+        model.release()
+        same(resuming.result(30)["messages"][-1], sending.result(30)["messages"][-1])
+
+
+def test_a_form_beside_a_sub_agent_is_answered_when_that_has_ended(chat: Chatting) -> None:
+    """What goes on inside is seen meanwhile: the run needs both."""
+    asks = [
+        *call("confirm", {"question": "Sure?"}),
+        *call("ask_scout", {"prompt": "go"}, index=1, id="call_1"),
+    ]
+    script = Script(
+        boss=[Answer(asks), Answer(text("Good."))], scout=[Answer([*text("Hm. "), hold(), *text("Yes.")])]
+    )
+    with FakeOpenAI(script) as model:
+        chat.casts(model, CONFIRM, delegate("scout"), name="boss")
+        outputs = {"confirm": "yes"}
+        with chat.sending(automatic="tools", outputs=outputs) as (client, sending):
+            client.wait_for("messages", lambda seen: newest(seen).get("data", {}).get("text") == "Hm. ")
+            client.wait_for("toolCall")
+            assert not sending.done()
+            eventually(lambda: chat.runs("waiting_tool"), "that it waits")
+            model.release()
+            state = eventually(lambda: _done(client.call("state")), "the end")
+            assert state["requests"] == 2
+    _, reply = chat.agrees(state)
+    assert reply["parts"][-1]["text"] == "Good."

@@ -5,7 +5,7 @@ What the SDK's own reader makes of a stream can only grow at its end: so what ha
 sub-agents stands behind all calls of their step.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Literal, assert_never
 
 from roomful.domain.messages import Message, Part, ReasoningPart, TextPart, ToolCallPart
@@ -13,6 +13,7 @@ from roomful.domain.shape import UNSET, Json, Unset
 from roomful.domain.trails import Child, ChildCall, ChildStatus
 from roomful.domain.usage import Usage
 from roomful.recall.argument_text import ArgumentText
+from roomful.recall.harmless import harmless
 from roomful.recall.ui_nouns import (
     GAP,
     AgentData,
@@ -44,13 +45,18 @@ def ui_messages(messages: Iterable[Message], viewer: str | None, sdk: Sdk) -> li
     for message in messages:
         if not message.deleted:
             runs.setdefault(message.run_id or message.id, []).append(message)
-    return [ui_message(said, viewer, sdk) for said in runs.values()]
+    taken = {message.id for said in runs.values() for message in said}
+    return [ui_message(said, viewer, sdk, taken) for said in runs.values()]
 
 
-def ui_message(said: Sequence[Message], viewer: str | None, sdk: Sdk) -> UiMessage:
-    """One message, or all those of one run."""
+def ui_message(
+    said: Sequence[Message], viewer: str | None, sdk: Sdk, taken: Collection[str] = ()
+) -> UiMessage:
+    """One message, or all those of one run. One's own is known by the id that one's client gave it, unless
+    that is the id of another."""
     first, last = said[0], said[-1]
-    own_id = first.client_message_id if first.entity_id == viewer else UNSET
+    is_mine = first.entity_id == viewer and first.client_message_id not in taken
+    own_id = first.client_message_id if is_mine else UNSET
     return UiMessage(
         id=own_id or first.id,
         role=first.role,
@@ -167,7 +173,7 @@ def _tool_call(part: ToolCallPart, sdk: Sdk) -> UiToolCall:
         made.approval = UiApproval(part.tool_call_id, part.approval.approved, part.approval.reason)
     args: Json = part.args
     if made.state == "input-streaming" and args is not UNSET:
-        made.raw_input = ArgumentText().begin(args)
+        made.raw_input = ArgumentText().begin(harmless(args))
     elif made.state == "output-available":
         made.output = _seen(part.result, made.state)
     elif made.state == "output-error":

@@ -79,7 +79,9 @@ class Intake:
         if key is not None and (known := await self._store.known_answer(principal.entity_id, key)):
             return await self._again(space_id, known, digest)
         members = await self._store.members(space_id)
-        message = self._message(principal.entity_id, space_id, _checked(text, attachments), members, mentions)
+        message = self._message(
+            principal.entity_id, space_id, checked_text(text, attachments), members, mentions
+        )
         if client_message_id is not None:
             message.client_message_id = client_message_id
         if reply_to is not None:
@@ -264,7 +266,8 @@ class Intake:
         return Posted(message=message, runs=[run for run in runs if run is not None], replayed=True)
 
 
-def _checked(text: str, attachments: Sequence[str]) -> str:
+def checked_text(text: str, attachments: Sequence[Any]) -> str:
+    """The words of a message as they are kept. Raises Invalid."""
     if len(text) > TEXT_LIMIT:
         raise Invalid(f"text: {len(text)} characters are too many; the limit is {TEXT_LIMIT}")
     text = clean_text(text)

@@ -3,8 +3,8 @@
 import base64
 import binascii
 import contextlib
-from collections.abc import Awaitable, Callable
-from typing import Annotated, Literal
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Annotated, Literal, NamedTuple
 from urllib.parse import unquote_to_bytes
 
 import msgspec
@@ -14,10 +14,10 @@ from roomful.domain.entities import Principal
 from roomful.domain.errors import Conflict, Invalid, NotFound
 from roomful.domain.messages import Message
 from roomful.domain.runs import Call, Run
-from roomful.domain.shape import Json
+from roomful.domain.shape import Json, check_id
 from roomful.domain.spaces import Space
 from roomful.recall.ui_nouns import Sdk
-from roomful.runs.intake import Posted
+from roomful.runs.intake import Posted, checked_text
 from roomful.web.ask import digest_of_request
 from roomful.web.faces.ui_stream import UiStream, known_slots
 from roomful.web.feeds.following import viewer_of
@@ -58,6 +58,27 @@ class ChatRequest(msgspec.Struct, rename="camel"):
         return self.message or self.messages[-1]
 
 
+class File(NamedTuple):
+    """A file that came with the message, or the id of one that was uploaded before."""
+
+    blob_id: str
+    data: bytes = b""
+    media_type: str = ""
+    name: str = ""
+
+
+class Words(NamedTuple):
+    text: str
+    files: list[File]
+
+
+def words_of(sent: SentMessage) -> Words:
+    """What a person said. Raises Invalid."""
+    texts = [_string(part, "text") for part in sent.parts if part.get("type") == "text"]
+    files = [_file(part) for part in sent.parts if part.get("type") == "file"]
+    return Words(checked_text("\n".join(texts), files), files)
+
+
 Turn = tuple[UiStream, Callable[[], Awaitable[Followed]]]
 """How to tell it, and what it leads to."""
 
@@ -72,36 +93,44 @@ class Turns:
         self._agent_id = agent_id
         self._sdk: Sdk = sdk
 
-    async def begin(self, request: ChatRequest) -> Turn:
+    async def begin(self, request: ChatRequest, words: Words | None) -> Turn:
+        """`words` are what the last message says, if it is a person's."""
         last = request.last()
-        if last.role == "assistant" and request.trigger == "submit-message":
+        if words is None:
             return await self._go_on(last)
-        if last.role != "user":
-            raise Invalid(
-                "messages: the last message has to be the user's, or an answered one of the agent's"
-            )
         face = UiStream(self._sdk, viewer_of(self._me))
         if request.trigger == "regenerate-message":
-            return face, lambda: self._again(last)
-        return face, lambda: self._post(last)
+            return face, lambda: self._again(last, words)
+        return face, lambda: self._post(last, words)
 
-    async def _post(self, sent: SentMessage) -> Followed:
-        text = "\n".join(str(part.get("text", "")) for part in sent.parts if part.get("type") == "text")
+    async def _post(self, sent: SentMessage, words: Words) -> Followed:
         key = _key(self._space.id, sent.id) if sent.id else None
-        attachments, changes = await self._files(sent)
-        if changes and (key is None or not await self._house.store.known_answer(self._me.entity_id, key)):
-            await self._house.store.commit(changes)
+        is_known = key is not None and await self._house.store.known_answer(self._me.entity_id, key)
         posted = await self._house.intake.post(
             self._me,
             self._space.id,
-            text=text,
+            text=words.text,
             mentions=await self._named(),
             client_message_id=sent.id or None,
-            attachments=attachments,
+            attachments=[] if is_known else await self._keep(words.files),
             key=key,
-            digest=digest_of_request("POST", self._space.id, [text, sent.parts]) if key else b"",
+            digest=digest_of_request("POST", self._space.id, [words.text, sent.parts]) if key else b"",
         )
         return Followed(self._chosen(posted))
+
+    async def _keep(self, files: Sequence[File]) -> list[str]:
+        ids: list[str] = []
+        changes: list[Change] = []
+        for file in files:
+            if file.blob_id:
+                ids.append(file.blob_id)
+                continue
+            blob, kept = self._house.blobs.new(self._me.entity_id, file.data, file.media_type, name=file.name)
+            ids.append(blob.id)
+            changes += kept
+        if changes:
+            await self._house.store.commit(changes)
+        return ids
 
     def _chosen(self, posted: Posted) -> Run | None:
         mine = [run for run in posted.runs if self._agent_id in (None, run.agent_id)]
@@ -115,19 +144,18 @@ class Turns:
         agents = [member for member in members if member.kind == "agent"]
         return [self._agent_id] if len(agents) > 1 else []
 
-    async def _again(self, sent: SentMessage) -> Followed:
+    async def _again(self, sent: SentMessage, words: Words) -> Followed:
         """What was asked before is asked once more; what was answered stays."""
         message = await self._known(sent.id)
         if message is None:
-            return await self._post(sent)
+            return await self._post(sent, words)
         return Followed(await self._house.intake.ask_again(self._me, message, self._agent_id))
 
     async def _known(self, message_id: str) -> Message | None:
-        """A message by its id, or by the one that its author's client gave it."""
-        found = await self._house.store.message(self._space.id, message_id)
-        return found or await self._house.intake.message_by_key(
-            self._me, self._space.id, _key(self._space.id, message_id)
-        )
+        """A message of mine by the id that my client gave it, or any by its own."""
+        space_id = self._space.id
+        mine = await self._house.intake.message_by_key(self._me, space_id, _key(space_id, message_id))
+        return mine or await self._house.store.message(space_id, message_id)
 
     # Answers.
 
@@ -145,10 +173,9 @@ class Turns:
         waiting = [(call, part) for call, part in calls if call.status == "waiting"]
         if run.ended and not waiting:
             raise Conflict("this answer is complete and nothing in it waits: send a new message")
-        said = await self._house.history.page(self._space.id, viewer_of(self._me), after=_before(first))
-        messages = [msgspec.json.decode(raw, type=Message) for raw in said.messages]
-        mine = [message for message in messages if message.run_id == run.id]
-        known = known_slots(sent.parts, mine, self._sdk) if mine else []
+        page = await self._house.history.page(self._space.id, viewer_of(self._me), of_run=run)
+        said = [msgspec.json.decode(raw, type=Message) for raw in page.messages]
+        known = known_slots(sent.parts, said, self._sdk) if said else []
 
         async def answer() -> Followed:
             for call, part in waiting:
@@ -169,31 +196,6 @@ class Turns:
             if call is not None and any(place.space_id == self._space.id for place in call.places):
                 given.append((call, part))
         return given
-
-    # Files.
-
-    async def _files(self, sent: SentMessage) -> tuple[list[str], list[Change]]:
-        """The ids of what is attached, and what keeps it."""
-        ids: list[str] = []
-        changes: list[Change] = []
-        for part in sent.parts:
-            if part.get("type") != "file":
-                continue
-            url = str(part.get("url", ""))
-            if url.startswith(_BLOBS):
-                ids.append(url.removeprefix(_BLOBS))
-                continue
-            data = _inline(url)
-            name = str(part.get("filename") or "")[:200]
-            media_type = str(part.get("mediaType") or "application/octet-stream")
-            blob, kept = self._house.blobs.new(self._me.entity_id, data, media_type, name=name)
-            ids.append(blob.id)
-            changes += kept
-        return ids, changes
-
-
-def _before(message: Message | None) -> int | None:
-    return message.seq - 1 if message is not None else None
 
 
 def _key(space_id: str, message_id: str) -> str:
@@ -216,6 +218,21 @@ def _result(call: Call, part: dict[str, Json]) -> Json:
     if decided.approved or not decided.reason:
         return {"approved": decided.approved}
     return {"approved": False, "reason": decided.reason}
+
+
+def _string(part: dict[str, Json], name: str) -> str:
+    value: Json = part.get(name, "")
+    if not isinstance(value, str):
+        raise Invalid(f"messages: {name}: say it as a string")
+    return value
+
+
+def _file(part: dict[str, Json]) -> File:
+    url = _string(part, "url")
+    if url.startswith(_BLOBS):
+        return File(check_id(url.removeprefix(_BLOBS), "messages: url:"))
+    media_type = _string(part, "mediaType") or "application/octet-stream"
+    return File("", _inline(url), media_type, _string(part, "filename")[:200])
 
 
 def _inline(url: str) -> bytes:

@@ -27,11 +27,14 @@ def space_id_of(thread_id: str) -> str:
     return "thread_" + base64.b32encode(digest[:20]).decode().lower()
 
 
-async def open_chat(desk: Desk, principal: Principal, thread_id: str, agent_id: str | None) -> Space:
-    """The space, in which the principal may write and the agent is; made if there is none."""
+async def open_chat(
+    desk: Desk, principal: Principal, thread_id: str, agent_id: str | None, *, begins: bool
+) -> Space:
+    """The space, in which the principal may write and the agent is. Where there is none, one is made by what
+    begins a chat: somebody's words that were found to be right."""
     space_id = space_id_of(thread_id)
     store = desk.house.store
-    if await store.space(space_id) is None:
+    if begins and await store.space(space_id) is None:
         with contextlib.suppress(Conflict):
             return await _begin(desk, principal, space_id, thread_id, agent_id)
     space = await desk.house.access.space(principal, space_id, "write")

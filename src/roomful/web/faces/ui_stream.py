@@ -9,8 +9,9 @@ import msgspec
 from roomful.domain.events import CallInput, RunChanged, TextDelta
 from roomful.domain.messages import Message, ToolCallPart
 from roomful.domain.runs import WAITING
-from roomful.domain.shape import UNSET, Json, Unset, encode_json
+from roomful.domain.shape import UNSET, Json, Unset
 from roomful.recall.argument_text import ArgumentText
+from roomful.recall.harmless import harmless, harmless_json, harmless_ops
 from roomful.recall.ui_messages import slots, ui_message
 from roomful.recall.ui_nouns import Sdk, Slot, UiAgent, UiStep, UiText, UiToolCall
 from roomful.web.sse import Manner
@@ -22,7 +23,7 @@ _DONE = b"data: [DONE]\n\n"
 def chunk(type: str, **fields: Json) -> bytes:
     """Without what is unset."""
     given = {name: value for name, value in fields.items() if value is not UNSET}
-    return b"data: " + encode_json({"type": type, **given}) + b"\n\n"
+    return b"data: " + harmless_json({"type": type, **given}) + b"\n\n"
 
 
 MANNER = Manner(
@@ -68,7 +69,7 @@ class UiStream:
             told = self._told.get(event.tool_call_id)
             if told is None or told.writing is None:
                 return b""
-            return self._input(event.tool_call_id, told, told.writing.grow(event.ops))
+            return self._input(event.tool_call_id, told, told.writing.grow(harmless_ops(event.ops)))
         told = self._told.get(event.part_id)
         if told is None or not isinstance(told.part, UiText):
             return b""
@@ -156,34 +157,33 @@ class UiStream:
     def _call(self, key: str, now: UiToolCall) -> bytes:
         told = self._told.get(key)
         chunks: list[bytes] = []
-        head: dict[str, Json] = {
-            "toolCallId": key,
-            "toolName": now.type.removeprefix("tool-"),
-            "providerExecuted": now.provider_executed,
-        }
         if told is None:
             told = self._told[key] = _Told(UiToolCall(now.type, key, "input-streaming"))
-            chunks.append(chunk("tool-input-start", **head))
+            chunks.append(self._begin_call(now))
         before = told.part
         assert isinstance(before, UiToolCall)
         if now.state == "input-streaming":
             chunks.append(self._input_so_far(key, told, now))
         elif before.state == "input-streaming" or (before.input != now.input and not before.is_settled):
-            chunks.append(chunk("tool-input-available", **head, input=now.input))
+            chunks.append(chunk("tool-input-available", **_head(now), input=now.input))
         chunks += self._outcome(before, now)
         told.part = now
         return b"".join(chunks)
 
     def _input_so_far(self, key: str, told: _Told, now: UiToolCall) -> bytes:
+        """What was told of it and is not so any more is forgotten when the call begins anew."""
         if now.raw_input is UNSET:
             return b""
+        anew = b""
         if len(now.raw_input) < told.length:
-            self.is_stuck = True
-            return b""
+            told.length = 0
+            anew = self._begin_call(now)
         told.writing = ArgumentText()
-        args: Json = now.input
-        told.writing.begin(args)
-        return self._input(key, told, now.raw_input[told.length :])
+        told.writing.begin(harmless(now.input))
+        return anew + self._input(key, told, now.raw_input[told.length :])
+
+    def _begin_call(self, now: UiToolCall) -> bytes:
+        return chunk("tool-input-start", **_head(now))
 
     def _input(self, key: str, told: _Told, delta: str) -> bytes:
         if not delta:
@@ -216,6 +216,14 @@ class UiStream:
             decided = {"approved": approval.approved, "reason": approval.reason}
             chunks.append(chunk("tool-approval-response", approvalId=approval.id, **decided))
         return chunks
+
+
+def _head(call: UiToolCall) -> dict[str, Json]:
+    return {
+        "toolCallId": call.tool_call_id,
+        "toolName": call.type.removeprefix("tool-"),
+        "providerExecuted": call.provider_executed,
+    }
 
 
 def known_slots(parts: Sequence[Json], messages: Sequence[Message], sdk: Sdk) -> list[Slot]:

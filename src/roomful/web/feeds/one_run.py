@@ -17,7 +17,7 @@ from roomful.domain.events import (
     TextDelta,
 )
 from roomful.domain.fold import SpaceView
-from roomful.domain.messages import Message, Part, ToolCallPart
+from roomful.domain.messages import UNSETTLED, Message, Part, ToolCallPart
 from roomful.domain.ports import Entry, Subscription
 from roomful.domain.runs import ENDED, WAITING, Run
 from roomful.domain.shape import UNSET
@@ -26,7 +26,7 @@ from roomful.spaces.run_news import run_event
 from roomful.web.desk import Desk
 from roomful.web.feeds.following import TRIES, viewer_of
 
-_PAGE = 200
+_MOST = 1000
 _decode = msgspec.json.Decoder(Message).decode
 
 
@@ -82,6 +82,7 @@ class OneRunFeed:
         self._channel = space_channel(space_id)
         self._followed: Followed | None = None
         self._view = SpaceView()
+        self._waiting: RunChanged | None = None
 
     async def open(self, *, again: bool = False) -> tuple[Subscription, bytes]:
         if again:
@@ -133,7 +134,9 @@ class OneRunFeed:
         if isinstance(event, RunChanged):
             return self._look_at(event)
         told = self._face.tell(self._view.messages())
-        return told + self._face.end(None) if self._is_stuck() else told
+        if self._is_stuck():
+            return told + self._face.end(None)
+        return told if self._waiting is None else told + self._look_at(self._waiting)
 
     def _is_ours(self, announcement: Announcement) -> bool:
         assert self._followed is not None
@@ -149,7 +152,8 @@ class OneRunFeed:
         those who read: its end is stored, and will be heard."""
         is_open = any(message.status == "open" for message in self._view.messages())
         has_ended = run.status in ENDED and not is_open
-        if not has_ended and not (run.status in WAITING and self._asks_reader(run)):
+        self._waiting = run if run.status in WAITING else None
+        if not has_ended and (self._waiting is None or self._is_at_work() or not self._asks_reader(run)):
             return b""
         self.has_ended = True
         return self._face.tell(self._view.messages()) + self._face.end(run)
@@ -157,6 +161,10 @@ class OneRunFeed:
     def _is_stuck(self) -> bool:
         self.has_ended = self.has_ended or self._face.is_stuck
         return self._face.is_stuck
+
+    def _is_at_work(self) -> bool:
+        """Whether other calls of a waiting run go on. It does not before they have ended, whoever answers."""
+        return any(part.status in UNSETTLED for message in self._view.messages() for part in message.parts)
 
     def _asks_reader(self, run: RunChanged) -> bool:
         """Whether it waits for a card of this reader's. What is meant for one member is in no list."""
@@ -180,16 +188,10 @@ class OneRunFeed:
 
     async def _read(self, run: Run) -> tuple[Subscription | None, list[Message]]:
         """What the run has said here, and where to follow from."""
-        history, trigger = self._house.history, run.trigger
-        first = None
-        if trigger.space_id == self.space_id and trigger.message_id:
-            message = await self._house.store.message(self.space_id, trigger.message_id)
-            first = message.seq if message is not None else None
-        page = await history.page(self.space_id, self._viewer, after=first, limit=_PAGE)
+        page = await self._house.history.page(self.space_id, self._viewer, limit=_MOST, of_run=run)
         position = Position.parse(page.position)
         assert position is not None
-        said = [message for message in map(_decode, page.messages) if message.run_id == run.id]
-        return self._house.bus.subscribe(self._channel, position), said
+        return self._house.bus.subscribe(self._channel, position), [_decode(raw) for raw in page.messages]
 
     async def _open_for_nobody(self) -> tuple[Subscription, bytes]:
         await self._house.bus.follows(self._channel)

@@ -11,6 +11,7 @@ from roomful.domain.messages import Message
 from roomful.domain.runs import ACTIVE, Call, Run
 from roomful.domain.shape import UNSET
 from roomful.domain.spaces import Space
+from roomful.runs.intake import checked_text
 from roomful.web.ask import AnyRoute, Ask, Route, digest_of_request
 from roomful.web.bodies import HISTORY_LIMIT
 from roomful.web.chats import open_chat
@@ -51,7 +52,10 @@ async def run_agent(ask: Ask[RunAgentInput, NoQuery, None]) -> ASGIApp:
     answers, words = answers_in(sent), words_in(sent, me.entity_id)
     if not answers and words is None:
         raise Invalid(_NOTHING_NEW)
-    space = await open_chat(ask.desk, me, sent.thread_id, agent_id)
+    if words is not None:
+        checked_text(words.text, ())
+    begins = words is not None and not answers
+    space = await open_chat(ask.desk, me, sent.thread_id, agent_id, begins=begins)
     thread = Thread(
         id=sent.thread_id,
         space_id=space.id,

@@ -5,16 +5,18 @@ from typing import Annotated
 import msgspec
 from starlette.types import ASGIApp
 
+from roomful.domain.entities import Principal
 from roomful.domain.errors import Invalid, NotFound
 from roomful.domain.messages import Message
 from roomful.domain.runs import ACTIVE, Run
 from roomful.domain.shape import UNSET
 from roomful.domain.spaces import Space
+from roomful.recall.harmless import harmless_json
 from roomful.recall.ui_messages import ui_messages
 from roomful.recall.ui_nouns import Sdk, UiMessage
 from roomful.web.ask import AnyRoute, Ask, Route, json_answer, no_content
 from roomful.web.bodies import HISTORY_LIMIT
-from roomful.web.chat_turns import ChatRequest, Turns
+from roomful.web.chat_turns import ChatRequest, Turns, Words, words_of
 from roomful.web.chats import open_chat, space_id_of
 from roomful.web.faces.ui_stream import MANNER, UiStream
 from roomful.web.feeds.following import viewer_of
@@ -52,10 +54,26 @@ async def chat(ask: Ask[ChatRequest, ChatsQuery, None]) -> ASGIApp:
     if len(named) > 1:
         raise Invalid("agentId: the address and the body name different agents")
     agent_id = named.pop() if named else None
-    space = await open_chat(ask.desk, ask.principal, sent.id, agent_id)
+    words = await _words(ask.house, ask.principal, sent)
+    space = await open_chat(ask.desk, ask.principal, sent.id, agent_id, begins=words is not None)
     turns = Turns(ask.house, ask.principal, space, agent_id, _VERSIONS[ask.query.sdk])
-    face, find = await turns.begin(sent)
+    face, find = await turns.begin(sent, words)
     return await event_stream(ask, OneRunFeed(ask.desk, ask.principal, space.id, find, face), MANNER)
+
+
+async def _words(house: House, me: Principal, sent: ChatRequest) -> Words | None:
+    """What a person says with it; None when it answers cards. Whatever is wrong with them is said before
+    anything is made for them."""
+    last = sent.last()
+    if last.role == "assistant" and sent.trigger == "submit-message":
+        return None
+    if last.role != "user":
+        raise Invalid("messages: the last message has to be the user's, or an answered one of the agent's")
+    words = words_of(last)
+    for file in words.files:
+        if file.blob_id:
+            await house.access.blob(me, file.blob_id)
+    return words
 
 
 async def resume_chat(ask: Ask[None, ChatsQuery, Space]) -> ASGIApp:
@@ -98,7 +116,8 @@ async def list_chat(ask: Ask[None, ChatQuery, None]) -> ASGIApp:
     page = await ask.house.history.page(
         space.id, viewer, before=query.before, after=query.after, limit=query.limit
     )
-    return json_answer(ui_messages(map(_decode, page.messages), viewer, _VERSIONS[query.sdk]))
+    messages = ui_messages(map(_decode, page.messages), viewer, _VERSIONS[query.sdk])
+    return json_answer(msgspec.Raw(harmless_json(messages)))
 
 
 ROUTES: tuple[AnyRoute, ...] = (
