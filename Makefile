@@ -14,6 +14,7 @@ CLIENTS := tests/clients/node_modules/.package-lock.json
 
 # Trust the certificates that the machine trusts; never fetch another Python.
 export UV_SYSTEM_CERTS ?= 1
+export NODE_EXTRA_CA_CERTS ?= $(wildcard /etc/ssl/certs/ca-certificates.crt)
 export UV_PYTHON_DOWNLOADS ?= never
 # The wheel carries pyright itself: no newer version is looked for, nothing is written to the home folder.
 export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
@@ -76,5 +77,5 @@ $(READY): $(PINNED) pyproject.toml
 
 # The clients that drive a gateway in the tests; what a Roomful itself needs is never here.
 $(CLIENTS): tests/clients/package.json tests/clients/package-lock.json
-	npm ci --prefix tests/clients --loglevel error
+	cd tests/clients && npm ci --loglevel error
 	@touch $@

@@ -214,8 +214,8 @@ def test_a_poll_is_answered_by_each_and_closed(house: Roomful, model: FakeOpenAI
             await until(space, lambda event: isinstance(event, RunChanged) and bool(space.waiting()))
             [card] = space.waiting()
             for client in (one, other):
-                await client.answer(card.run.run_id, card.part.tool_call_id, "yes")
-            await one.close_poll(card.run.run_id, card.part.tool_call_id)
+                await client.answer(card.run_id, card.part.tool_call_id, "yes")
+            await one.close_poll(card.run_id, card.part.tool_call_id)
             await until(space, lambda event: isinstance(event, RunChanged) and event.status == "completed")
             [part] = space.messages()[-1].parts
             assert isinstance(part, ToolCallPart)

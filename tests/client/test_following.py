@@ -345,12 +345,12 @@ def test_cards_wait_from_the_moment_their_run_does(house: Roomful, model: FakeOp
             await until(space, lambda event: isinstance(event, RunChanged) and event.status == "waiting_tool")
             first, second = space.waiting()
             assert [card.part.args for card in (first, second)] == [{"q": "one"}, {"q": "two"}]
-            await client.answer(first.run.run_id, first.part.tool_call_id, {"said": 1})
+            await client.answer(first.run_id, first.part.tool_call_id, {"said": 1})
             await until(space, of(CallCompleted))
             assert [card.part.tool_call_id for card in space.waiting()] == [second.part.tool_call_id]
             async with client.follow("room") as later:
                 assert [card.part.tool_call_id for card in later.waiting()] == [second.part.tool_call_id]
-            await client.answer(second.run.run_id, second.part.tool_call_id, {"said": 2})
+            await client.answer(second.run_id, second.part.tool_call_id, {"said": 2})
             await until(space, ended(posted.runs[0].run_id))
             assert _waits(space) == []
             await compare(space, ada)

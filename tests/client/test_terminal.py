@@ -155,6 +155,21 @@ def test_a_form_that_was_left_is_asked_again_on_demand(house: Roomful, model: Fa
         terminal.wait_for("answered by Ada", "text: Ada")
 
 
+def test_a_card_that_no_run_waits_for_is_answered_on_demand(house: Roomful, model: FakeOpenAI) -> None:
+    card = tool("card") | {"execution": {"mode": "no-execution", "wait": False}}
+    ada = world(house, model, card, speaks="text")
+    shown = [*call("card", {"title": "Buy?"})]
+    model.answer(Answer(shown), Answer(text("There.")), Answer(text("Bought.")))
+    with Terminal(ada, "room") as terminal:
+        terminal.wait_for("room>")
+        terminal.type("show\r")
+        assert "/answer" not in terminal.wait_for("There.", "room>")
+        terminal.type("/answer\r")
+        terminal.wait_for("Answer to Buy?:")
+        terminal.type("yes\r")
+        terminal.wait_for("answered by Ada", "Bought.")
+
+
 def test_a_run_is_stopped(house: Roomful, model: FakeOpenAI) -> None:
     ada = world(house, model, speaks="text")
     model.answer(Answer([*text("Let me th"), HANG]))

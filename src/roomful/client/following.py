@@ -15,7 +15,7 @@ from roomful.domain.events import Position, RunChanged, SpaceEvent
 from roomful.domain.fold import SpaceView
 from roomful.domain.messages import Message, ToolCallPart
 from roomful.domain.reading import Draining, Truncated, read_event
-from roomful.domain.runs import PendingCall
+from roomful.domain.shape import UNSET
 from roomful.domain.spaces import Member
 
 Happening: TypeAlias = SpaceEvent | Snapshot
@@ -24,12 +24,17 @@ OnConnection: TypeAlias = Callable[[bool], None]
 
 
 class WaitingCard(NamedTuple):
-    """A card that a run waits with: `message` shows it, `part` is what is seen of it."""
+    """`message` shows it, `part` is what is seen of it. `run` goes on with the answer; None where no run
+    waits for one, and the answer starts one."""
 
-    run: RunChanged
-    pending: PendingCall
     message: Message
     part: ToolCallPart
+    run: RunChanged | None
+
+    @property
+    def run_id(self) -> str:
+        """What to answer it with."""
+        return self.part.run_id or self.message.run_id or ""
 
 
 class LiveSpace:
@@ -105,18 +110,20 @@ class LiveSpace:
         return self._view.message(message_id)
 
     def waiting(self) -> list[WaitingCard]:
-        """Cards that people have to answer before their run goes on, oldest first."""
-        asked = {
-            pending.tool_call_id: (run, pending)
+        """Cards that people may answer, oldest first."""
+        held_up = {
+            pending.tool_call_id: run
             for run in self._view.runs.values()
             for pending in run.pending_tool_calls or ()
             if pending.asks_people and pending.waits_for != "reply"
         }
         return [
-            WaitingCard(*asked[part.tool_call_id], message, part)
+            WaitingCard(message, part, held_up.get(part.tool_call_id))
             for message in self.messages()
             for part in message.parts
-            if isinstance(part, ToolCallPart) and part.status == "waiting" and part.tool_call_id in asked
+            if isinstance(part, ToolCallPart)
+            and part.status == "waiting"
+            and (part.asks is not UNSET or part.tool_call_id in held_up)
         ]
 
     async def _next(self) -> Happening:

@@ -88,7 +88,7 @@ async def _answer(here: Here, which: str) -> None:
 
 async def _close(here: Here, which: str) -> None:
     if (card := _chosen(here, which)) is not None:
-        await here.client.close_poll(card.run.run_id, card.part.tool_call_id)
+        await here.client.close_poll(card.run_id, card.part.tool_call_id)
 
 
 def _chosen(here: Here, which: str) -> WaitingCard | None:
@@ -96,8 +96,9 @@ def _chosen(here: Here, which: str) -> WaitingCard | None:
     if not cards:
         here.say("no card waits for an answer here")
         return None
-    if not which and len(cards) == 1:
-        return cards[0]
+    held_up = [card for card in cards if card.run is not None]
+    if not which and len(held_up or cards) == 1:
+        return (held_up or cards)[0]
     if which.isdecimal() and 1 <= int(which) <= len(cards):
         return cards[int(which) - 1]
     here.say(*(f"{number}) {one_line(card.part.tool_name)}" for number, card in enumerate(cards, 1)))

@@ -50,7 +50,7 @@ class Filling:
     async def send(self, card: WaitingCard, form: Form) -> None:
         call_id = card.part.tool_call_id
         try:
-            await self._client.answer(card.run.run_id, call_id, form.result)
+            await self._client.answer(card.run_id, call_id, form.result)
         except Conflict as conflict:
             by = cast("dict[str, Any]", conflict.outcome or {}).get("answeredBy")
             self._say(f"already answered by {self._name(str(by))}" if by else one_line(conflict.detail))
@@ -61,13 +61,14 @@ class Filling:
     def look_after(
         self, cards: Sequence[WaitingCard], messages: Sequence[Message], *, is_typing: bool
     ) -> None:
-        """A card that was settled meanwhile is over. One that waits is asked when nothing is being typed."""
+        """A card that was settled meanwhile is over. One that holds up a run is asked when nothing is being
+        typed."""
         waiting = {card.part.tool_call_id: card for card in cards}
         if self.card is not None and self.card.part.tool_call_id not in waiting:
             self._say(self._settled(self.card.part.id, messages))
             self.leave()
         if self.card is None and not is_typing:
-            asked = [card for call_id, card in waiting.items() if call_id not in self._put_off]
+            asked = [card for card in cards if card.run and card.part.tool_call_id not in self._put_off]
             if asked:
                 self.begin(asked[0])
 

@@ -241,7 +241,7 @@ class Session:
             notes += [f"{', '.join(dict.fromkeys(at_work))} at work… (/stop)"] if at_work else []
         for number, card in enumerate(self.cards(), 1):
             asked = self._filling.card
-            if asked is None or card.part.id != asked.part.id:
+            if card.run is not None and (asked is None or card.part.id != asked.part.id):
                 notes.append(f"{number}) {one_line(card.part.tool_name)} waits: /answer {number}")
         if self._is_lost:
             notes.append("the connection is lost; trying again…")
