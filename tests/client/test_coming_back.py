@@ -53,7 +53,8 @@ def test_patience_ends(waited: list[float]) -> None:
         pauses = Pauses(10.0)
         while await pauses.wait():
             pass
-        assert 5 < sum(waited) <= 10
+        assert len(waited) > 2
+        assert sum(waited) <= 10
         assert not await Pauses(10.0).wait(at_least=11)
 
     run(story())

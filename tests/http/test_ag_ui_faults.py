@@ -230,7 +230,7 @@ SAID = {"id": "m", "role": "user", "content": "hi"}
         ({"threadId": "g", "messages": [SAID], "resume": [{"interruptId": "x", "status": "resolved"}]}, 404),
         (
             {"threadId": "g", "messages": [{"role": "tool", "id": "t", "toolCallId": "x", "content": "1"}]},
-            422,
+            404,
         ),
         ({"threadId": "g" * 513, "messages": [SAID]}, 422),
     ],

@@ -196,6 +196,7 @@ def test_a_client_part_has_no_result_until_a_person_answers(house: Roomful, mode
             "args": {"amount": 50, "description": "pens"},
             "result": None,
             "status": "waiting",
+            "asks": "answer",
         }
 
         accepted = answer(play.ada, run_id, waiting["toolCallId"], {"approved": True})

@@ -47,8 +47,8 @@ class WebApp:
 
 
 def _pattern(path: str, routes: Mapping[str, AnyRoute]) -> str:
-    """What is a text may have any character in it, a slash too."""
-    for name in {text for route in routes.values() for text in route.texts}:
+    """With slashes where a text may have some."""
+    for name in {text for route in routes.values() for text in route.slashed}:
         path = path.replace(f"{{{name}}}", f"{{{name}:path}}")
     return path
 

@@ -108,6 +108,8 @@ class Route(Generic[B, Q, T]):
     """Where whoever is refused for want of a token reads how to get one."""
     texts: tuple[str, ...] = ()
     """The parameters in its path that are texts and not ids."""
+    slashed: tuple[str, ...] = ()
+    """Those of them in which there may be slashes."""
 
 
 AnyRoute: TypeAlias = Route[Any, Any, Any]

@@ -164,6 +164,7 @@ def _left_at(story: Story, runs: list[Run]) -> str:
 def _grants(story: Story, told: list[ToldRun]) -> Iterator[Act]:
     """What agents were granted is seen by what they were not asked about. Some of it may be revoked since."""
     asking = {agent.id for agent in story.agents if b'"approval"' in encode_json(agent.config)}
+    posts = {message.id: message.created_at for message in story.messages}
     for one in told:
         for call in one.calls if one.run.agent_id in asking else ():
             if call.waits_for == "approval" or call.answered_by is not UNSET:
@@ -171,7 +172,7 @@ def _grants(story: Story, told: list[ToldRun]) -> Iterator[Act]:
             before = [other.answered_at or "" for other in one.calls if _agreed_before(other, call)]
             for space_id in call.space_ids:
                 grant = _grant(one.run, call, space_id)
-                yield Allow(grant=grant, at=max([one.run.created_at, *before]))
+                yield Allow(grant=grant, at=max([_began(one.run, posts), *before]))
                 if one.run.ended_at is not UNSET:
                     yield Revoke(grant=grant, at=one.run.ended_at)
 

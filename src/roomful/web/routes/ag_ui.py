@@ -195,5 +195,6 @@ ROUTES: tuple[AnyRoute, ...] = (
         query=ReplayQuery,
         streams=True,
         texts=("id",),
+        slashed=("id",),
     ),
 )

@@ -151,6 +151,7 @@ ROUTES: tuple[AnyRoute, ...] = (
         query=ChatsQuery,
         streams=True,
         texts=("id",),
+        slashed=("id",),
     ),
     Route(
         "DELETE",
@@ -161,5 +162,6 @@ ROUTES: tuple[AnyRoute, ...] = (
         query=ChatsQuery,
         status=204,
         texts=("id",),
+        slashed=("id",),
     ),
 )
