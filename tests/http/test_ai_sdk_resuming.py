@@ -317,6 +317,7 @@ def test_what_a_run_says_after_a_mention_is_in_the_same_message(
     assert [part["text"] for part in reply["parts"] if part["type"] == "text"] == ["@bob look.", "Said."]
 
 
+BAD_FILE = {"type": "file", "url": "data:;base64,AAAA", "mediaType": "a/b\r\nx: y"}
 HI = {"role": "user", "parts": [{"type": "text", "text": "hi"}]}
 
 
@@ -335,6 +336,7 @@ HI = {"role": "user", "parts": [{"type": "text", "text": "hi"}]}
             "data: URL",
         ),
         ({"id": "x", "messages": [{"role": "user", "parts": [{"type": "text", "text": {}}]}]}, "as a string"),
+        ({"id": "x", "messages": [{"role": "user", "parts": [BAD_FILE]}]}, "mediaType"),
         ({"id": "", "messages": [HI]}, "characters"),
     ],
 )

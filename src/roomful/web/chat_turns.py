@@ -9,6 +9,7 @@ from urllib.parse import unquote_to_bytes
 
 import msgspec
 
+from roomful.domain.blobs import file_name_in, media_type_in
 from roomful.domain.changes import Change
 from roomful.domain.entities import Principal
 from roomful.domain.errors import Conflict, Invalid, NotFound
@@ -231,8 +232,10 @@ def _file(part: dict[str, Json]) -> File:
     url = _string(part, "url")
     if url.startswith(_BLOBS):
         return File(check_id(url.removeprefix(_BLOBS), "messages: url:"))
-    media_type = _string(part, "mediaType") or "application/octet-stream"
-    return File("", _inline(url), media_type, _string(part, "filename")[:200])
+    media_type = media_type_in(_string(part, "mediaType") or "application/octet-stream")
+    if media_type is None:
+        raise Invalid("messages: mediaType: this is none, as image/png is one")
+    return File("", _inline(url), media_type, file_name_in(_string(part, "filename")))
 
 
 def _inline(url: str) -> bytes:

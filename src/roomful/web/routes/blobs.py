@@ -11,7 +11,7 @@ import msgspec
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from roomful.domain.blobs import BLOB_LIMIT, Blob
+from roomful.domain.blobs import BLOB_LIMIT, Blob, file_name_in, media_type_in
 from roomful.domain.errors import Conflict, Invalid, RoomfulError
 from roomful.domain.shape import UNSET, Noun
 from roomful.spaces.access import no_blob
@@ -27,9 +27,7 @@ from roomful.web.sse import ABORT
 UPLOAD_SECONDS = 120.0
 STALL_SECONDS = 30.0
 PIECE = 64 * 1024
-LONGEST_NAME = 200
 
-_TYPE = re.compile(r"[a-z0-9][a-z0-9!#$&^_.+-]{0,99}/[a-z0-9][a-z0-9!#$&^_.+-]{0,99}")
 _SHOWN = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 _SAVED = re.compile(r"(audio|video)/.*|text/plain|application/(pdf|json|zip)")
 """Types that no browser runs. Whatever else there is goes out as bytes without a meaning."""
@@ -60,7 +58,7 @@ async def put_blob(ask: Ask[None, UploadQuery, None]) -> ASGIApp:
         data = await read_bytes(ask.headers, ask.receive, BLOB_LIMIT, UPLOAD_SECONDS)
         if not data:
             raise Invalid("the body is empty: send the bytes of a file", malformed=True)
-        name = _name(ask.query.name or "")
+        name = file_name_in(ask.query.name or "")
         key = key_of(ask.headers)
         if key is None:
             return await _keep(ask, data, media_type, name)
@@ -132,18 +130,13 @@ def headers_of(blob: Blob) -> dict[str, str]:
 
 
 def _media_type(headers: Headers) -> str:
-    media_type = headers.get("content-type", "application/octet-stream").partition(";")[0].strip().lower()
-    if not _TYPE.fullmatch(media_type):
-        raise Refused(415, f"Content-Type: {media_type[:80]!r} is no media type, as image/png is one")
+    given = headers.get("content-type", "application/octet-stream")
+    media_type = media_type_in(given)
+    if media_type is None:
+        raise Refused(415, f"Content-Type: {given[:80]!r} is no media type, as image/png is one")
     if media_type == "multipart/form-data":
         raise Refused(415, "send the bytes of the file as they are, not a form with the file in it")
     return media_type
-
-
-def _name(given: str) -> str:
-    """The name alone, without folders and without characters that nobody sees."""
-    visible = "".join(letter for letter in given if letter.isprintable())
-    return re.split(r"[/\\]", visible)[-1].strip()[:LONGEST_NAME]
 
 
 def _digest(data: bytes, media_type: str, name: str) -> bytes:
