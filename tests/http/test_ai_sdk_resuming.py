@@ -54,8 +54,9 @@ class Crowd:
 
     def come(self, first: Node) -> None:
         """One with what a reload shows, the next with nothing, and so on, while nothing moves."""
-        seen = self.agree(first)["messages"]
-        client = self._stack.enter_context(self.chat.client(messages=[] if len(self.clients) % 2 else seen))
+        self.agree(first)
+        loaded = [] if len(self.clients) % 2 else self.chat.history()
+        client = self._stack.enter_context(self.chat.client(messages=loaded))
         self.clients.append(client)
         self.waiting.append(client.begin("resume"))
         client.wait_for("messages")
