@@ -5,7 +5,6 @@ from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 from weakref import WeakValueDictionary
 
-import msgspec
 from starlette.types import Message, Receive, Scope, Send
 
 from roomful.domain.entities import Principal
@@ -31,16 +30,17 @@ _HEADERS = {
 }
 
 
-class Manner(msgspec.Struct, frozen=True):
-    """What a protocol wants of a stream besides its frames."""
+_NONE: Mapping[str, str] = {}
 
-    headers: Mapping[str, str] = {}
-    draining: bytes = DRAINING
-    """The last words to a reader who should come back in a moment, to another gateway or to this one."""
 
-    def start(self) -> Message:
-        headers = [(name.encode(), value.encode()) for name, value in {**_HEADERS, **self.headers}.items()]
-        return {"type": "http.response.start", "status": 200, "headers": headers}
+class Manner:
+    """What a protocol wants of a stream besides its frames. `draining` are the last words to a reader who
+    should come back in a moment, to another gateway or to this one."""
+
+    def __init__(self, *, headers: Mapping[str, str] = _NONE, draining: bytes = DRAINING) -> None:
+        encoded = [(name.encode(), value.encode()) for name, value in {**_HEADERS, **headers}.items()]
+        self.start: Message = {"type": "http.response.start", "status": 200, "headers": encoded}
+        self.draining = draining
 
 
 PLAIN = Manner()
@@ -159,7 +159,7 @@ class EventStream:
         self._subscription.on_cut = self._free
         listener = asyncio.create_task(self._listen(receive))
         try:
-            await self._write(send, self._manner.start())
+            await self._write(send, self._manner.start)
             last = await self._tell(self._subscription, send)
             async with asyncio.timeout(FAREWELL_SECONDS):
                 await send(self._last_words(last))
