@@ -52,26 +52,30 @@ def ui_messages(messages: Iterable[Message], viewer: str | None, sdk: Sdk) -> li
 def ui_message(
     said: Sequence[Message], viewer: str | None, sdk: Sdk, taken: Collection[str] = ()
 ) -> UiMessage:
-    """One message, or all those of one run. One's own is known by the id that one's client gave it, unless
-    that is the id of another."""
+    """One message, or all those of one run."""
+    id, metadata = ui_head(said, viewer, taken)
+    return UiMessage(id, said[0].role, metadata, list(_loaded(slots(said, sdk), sdk)))
+
+
+def ui_head(
+    said: Sequence[Message], viewer: str | None, taken: Collection[str] = ()
+) -> tuple[str, UiMetadata]:
+    """All but the parts. One's own message is known by the id that one's client gave it, unless that is the
+    id of another."""
     first, last = said[0], said[-1]
     is_mine = first.entity_id == viewer and first.client_message_id not in taken
     own_id = first.client_message_id if is_mine else UNSET
-    return UiMessage(
-        id=own_id or first.id,
-        role=first.role,
-        metadata=UiMetadata(
-            created_at=first.created_at,
-            space_id=first.space_id,
-            entity_id=first.entity_id,
-            seq=first.seq,
-            status=last.status,
-            run_id=first.run_id,
-            message_id=first.id if own_id else UNSET,
-            attachments=first.attachments or UNSET,
-        ),
-        parts=list(_loaded(slots(said, sdk), sdk)),
+    metadata = UiMetadata(
+        created_at=first.created_at,
+        space_id=first.space_id,
+        entity_id=first.entity_id,
+        seq=first.seq,
+        status=last.status,
+        run_id=first.run_id,
+        message_id=first.id if own_id else UNSET,
+        attachments=first.attachments or UNSET,
     )
+    return own_id or first.id, metadata
 
 
 def _loaded(slots: Iterable[Slot], sdk: Sdk) -> Iterator[UiPart]:

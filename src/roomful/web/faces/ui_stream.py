@@ -12,7 +12,7 @@ from roomful.domain.runs import WAITING
 from roomful.domain.shape import UNSET, Json, Unset
 from roomful.recall.argument_text import ArgumentText
 from roomful.recall.harmless import harmless, harmless_json, harmless_ops
-from roomful.recall.ui_messages import slots, ui_message
+from roomful.recall.ui_messages import slots, ui_head
 from roomful.recall.ui_nouns import Sdk, Slot, UiAgent, UiStep, UiText, UiToolCall
 from roomful.web.sse import Manner
 
@@ -57,11 +57,11 @@ class UiStream:
     def tell(self, messages: list[Message]) -> bytes:
         if not messages:
             return b""
-        message = ui_message(messages, self._viewer, self._sdk)
-        before, self._metadata = self._metadata, msgspec.to_builtins(message.metadata)
+        message_id, metadata = ui_head(messages, self._viewer)
+        before, self._metadata = self._metadata, msgspec.to_builtins(metadata)
         parts = self._new(messages)
         if before is None:
-            return chunk("start", messageId=message.id, messageMetadata=self._metadata) + parts
+            return chunk("start", messageId=message_id, messageMetadata=self._metadata) + parts
         return parts if before == self._metadata else parts + self._metadata_changed()
 
     def grow(self, event: TextDelta | CallInput) -> bytes:
