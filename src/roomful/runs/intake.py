@@ -266,6 +266,11 @@ class Intake:
         return Posted(message=message, runs=[run for run in runs if run is not None], replayed=True)
 
 
+def client_key(space_id: str, client_message_id: str) -> str:
+    """What a message that its client has named is posted with, once."""
+    return f"client:{space_id}:{client_message_id}"
+
+
 def checked_text(text: str, attachments: Sequence[Any]) -> str:
     """The words of a message as they are kept. Raises Invalid."""
     if len(text) > TEXT_LIMIT:

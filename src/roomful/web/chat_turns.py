@@ -18,7 +18,7 @@ from roomful.domain.runs import Call, Run
 from roomful.domain.shape import Json, check_id
 from roomful.domain.spaces import Space
 from roomful.recall.ui_nouns import Sdk
-from roomful.runs.intake import Posted, checked_text
+from roomful.runs.intake import Posted, checked_text, client_key
 from roomful.web.ask import digest_of_request
 from roomful.web.faces.ui_stream import UiStream, known_slots
 from roomful.web.feeds.following import viewer_of
@@ -105,7 +105,7 @@ class Turns:
         return face, lambda: self._post(last, words)
 
     async def _post(self, sent: SentMessage, words: Words) -> Followed:
-        key = _key(self._space.id, sent.id) if sent.id else None
+        key = client_key(self._space.id, sent.id) if sent.id else None
         is_known = key is not None and await self._house.store.known_answer(self._me.entity_id, key)
         posted = await self._house.intake.post(
             self._me,
@@ -155,7 +155,7 @@ class Turns:
     async def _known(self, message_id: str) -> Message | None:
         """A message of mine by the id that my client gave it, or any by its own."""
         space_id = self._space.id
-        mine = await self._house.intake.message_by_key(self._me, space_id, _key(space_id, message_id))
+        mine = await self._house.intake.message_by_key(self._me, space_id, client_key(space_id, message_id))
         return mine or await self._house.store.message(space_id, message_id)
 
     # Answers.
@@ -197,10 +197,6 @@ class Turns:
             if call is not None and any(place.space_id == self._space.id for place in call.places):
                 given.append((call, part))
         return given
-
-
-def _key(space_id: str, message_id: str) -> str:
-    return f"client:{space_id}:{message_id}"
 
 
 class _Approval(msgspec.Struct):

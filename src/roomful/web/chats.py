@@ -8,9 +8,11 @@ import hashlib
 from roomful.domain.changes import AddSpace, PutMember
 from roomful.domain.entities import ADMIN, Principal
 from roomful.domain.errors import Conflict, Forbidden, Invalid
+from roomful.domain.runs import ACTIVE, Run
 from roomful.domain.shape import UNSET, check_id
 from roomful.domain.spaces import Member, Space
 from roomful.web.desk import Desk
+from roomful.web.house import House
 from roomful.web.membership import tell_joined
 
 MOST_CHARACTERS = 512
@@ -41,6 +43,12 @@ async def open_chat(
     if agent_id is not None and await store.role(space_id, agent_id) is None:
         raise Invalid(f"agentId: {agent_id[:80]!r} is not in this space; its owner may bring it in")
     return space
+
+
+async def run_at_work(house: House, space_id: str, agent_id: str | None) -> Run | None:
+    """The newest run at work here that no other run called."""
+    runs = await house.store.runs(space_id=space_id, agent_id=agent_id, statuses=ACTIVE)
+    return next((run for run in runs if run.parent_call_id is UNSET), None)
 
 
 async def _begin(

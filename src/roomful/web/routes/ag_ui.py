@@ -8,13 +8,13 @@ from starlette.types import ASGIApp
 from roomful.domain.entities import Principal
 from roomful.domain.errors import Conflict, Invalid, NotFound
 from roomful.domain.messages import Message
-from roomful.domain.runs import ACTIVE, Call, Run
+from roomful.domain.runs import Call, Run
 from roomful.domain.shape import UNSET
 from roomful.domain.spaces import Space
-from roomful.runs.intake import checked_text
-from roomful.web.ask import AnyRoute, Ask, Route, digest_of_request
+from roomful.runs.intake import checked_text, client_key
+from roomful.web.ask import AnyRoute, Ask, Route
 from roomful.web.bodies import HISTORY_LIMIT
-from roomful.web.chats import open_chat
+from roomful.web.chats import open_chat, run_at_work
 from roomful.web.faces.ag_ui import AgUiFace, Thread
 from roomful.web.faces.ag_ui_events import REATTACH, error
 from roomful.web.faces.ag_ui_input import (
@@ -29,7 +29,7 @@ from roomful.web.feeds.following import viewer_of
 from roomful.web.feeds.one_run import Followed, OneRunFeed
 from roomful.web.house import House
 from roomful.web.queries import Limit, NoQuery, Query, Seq
-from roomful.web.routes.messages import NewMessage
+from roomful.web.routes.messages import NewMessage, post
 from roomful.web.routes.streams import event_stream
 from roomful.web.rules import CHATS, READS_THREAD
 from roomful.web.sse import Manner
@@ -99,8 +99,7 @@ async def _to_follow(house: House, space_id: str, query: ReplayQuery) -> Run | N
         return run
     if query.before is not None:
         return None
-    runs = await house.store.runs(agent_id=query.agent_id, space_id=space_id, statuses=ACTIVE)
-    return next((run for run in runs if run.parent_call_id is UNSET), None)
+    return await run_at_work(house, space_id, query.agent_id)
 
 
 async def _answer(
@@ -149,22 +148,14 @@ async def _top_of(house: House, run: Run, space_id: str) -> Run:
 
 async def _post(house: House, me: Principal, space_id: str, agent_id: str, words: Words) -> Run | None:
     """Said once, however often it is sent. What stands before other messages was said before."""
-    key = f"client:{space_id}:{words.id}" if words.id else None
     if words.id and (said := await house.store.message(space_id, words.id)) is not None:
         return await _woken_by(house, said, agent_id)
     if not words.is_last:
-        known = await house.intake.message_by_key(me, space_id, key) if key else None
+        key = client_key(space_id, words.id)
+        known = await house.intake.message_by_key(me, space_id, key) if words.id else None
         return await _woken_by(house, known, agent_id) if known is not None else None
     message = NewMessage(text=words.text, mentions=[agent_id], client_message_id=words.id or UNSET)
-    posted = await house.intake.post(
-        me,
-        space_id,
-        text=message.text,
-        mentions=message.mentions,
-        client_message_id=words.id or None,
-        key=key,
-        digest=digest_of_request("POST", space_id, message) if key else b"",
-    )
+    posted = await post(house, me, space_id, message)
     return next((run for run in posted.runs if run.agent_id == agent_id), None)
 
 

@@ -8,8 +8,6 @@ from starlette.types import ASGIApp
 from roomful.domain.entities import Principal
 from roomful.domain.errors import Invalid, NotFound
 from roomful.domain.messages import Message
-from roomful.domain.runs import ACTIVE, Run
-from roomful.domain.shape import UNSET
 from roomful.domain.spaces import Space
 from roomful.recall.harmless import harmless_json
 from roomful.recall.ui_messages import ui_messages
@@ -17,7 +15,7 @@ from roomful.recall.ui_nouns import Sdk, UiMessage
 from roomful.web.ask import AnyRoute, Ask, Route, json_answer, no_content
 from roomful.web.bodies import HISTORY_LIMIT
 from roomful.web.chat_turns import ChatRequest, Turns, Words, words_of
-from roomful.web.chats import open_chat, space_id_of
+from roomful.web.chats import open_chat, run_at_work, space_id_of
 from roomful.web.faces.ui_stream import MANNER, UiStream
 from roomful.web.feeds.following import viewer_of
 from roomful.web.feeds.one_run import Followed, OneRunFeed
@@ -78,7 +76,7 @@ async def _words(house: House, me: Principal, sent: ChatRequest) -> Words | None
 
 async def resume_chat(ask: Ask[None, ChatsQuery, Space]) -> ASGIApp:
     """From the beginning of what the run shows: that is how the SDK goes on."""
-    run = await _active(ask.house, ask.about.id, ask.query.agent_id)
+    run = await run_at_work(ask.house, ask.about.id, ask.query.agent_id)
     if run is None:
         return no_content()
 
@@ -91,18 +89,12 @@ async def resume_chat(ask: Ask[None, ChatsQuery, Space]) -> ASGIApp:
 
 async def stop_chat(ask: Ask[None, ChatsQuery, Space]) -> ASGIApp:
     """The run that resuming would go on with is stopped for good."""
-    run = await _active(ask.house, ask.about.id, ask.query.agent_id)
+    run = await run_at_work(ask.house, ask.about.id, ask.query.agent_id)
     if run is None:
         raise NotFound("no run is at work in this chat")
     await ask.house.access.may_stop(ask.principal, run)
     await ask.house.worker.cancel(run.id)
     return no_content()
-
-
-async def _active(house: House, space_id: str, agent_id: str | None) -> Run | None:
-    """The newest run at work here that no other run called."""
-    runs = await house.store.runs(space_id=space_id, agent_id=agent_id, statuses=ACTIVE)
-    return next((run for run in runs if run.parent_call_id is UNSET), None)
 
 
 async def list_chat(ask: Ask[None, ChatQuery, None]) -> ASGIApp:

@@ -13,7 +13,7 @@ from roomful.domain.events import Announcement, MessageChanged, ReadUpTo
 from roomful.domain.messages import Message, TextPart
 from roomful.domain.shape import UNSET, Unset
 from roomful.domain.spaces import Space
-from roomful.runs.intake import Posted
+from roomful.runs.intake import Posted, client_key
 from roomful.web.ask import AnyRoute, Ask, Body, Route, digest_of_request, json_answer, key_of, no_content
 from roomful.web.feeds.following import StreamQuery, following, viewer_of
 from roomful.web.feeds.post import PostFeed
@@ -68,7 +68,7 @@ async def post(
     house: House, me: Principal, space_id: str, sent: NewMessage, key: str | None = None
 ) -> Posted:
     client_id = sent.client_message_id or None
-    key = key or (client_id and f"client:{space_id}:{client_id}")
+    key = key or (client_id and client_key(space_id, client_id))
     return await house.intake.post(
         me,
         space_id,
