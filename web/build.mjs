@@ -1,0 +1,21 @@
+// Bundles the page into the Python package, which serves it without node.
+import { build } from "esbuild";
+import { copyFile, mkdir } from "node:fs/promises";
+
+const out = new URL("../src/roomful/web/static/", import.meta.url).pathname;
+const here = new URL("page/", import.meta.url).pathname;
+
+await mkdir(out, { recursive: true });
+await build({
+  entryPoints: { page: `${here}src/main.tsx`, "page.css": `${here}styles/page.css` },
+  outdir: out,
+  outExtension: { ".css": "" },
+  bundle: true,
+  minify: true,
+  format: "esm",
+  target: "es2022",
+  jsx: "automatic",
+  legalComments: "none",
+  define: { "process.env.NODE_ENV": '"production"' },
+});
+for (const name of ["index.html", "icon.svg"]) await copyFile(here + name, out + name);

@@ -1,0 +1,147 @@
+// The nouns that a gateway sends. What a visibility hides is absent, not null.
+
+export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
+export type Arguments = { [key: string]: Json };
+
+export type PartStatus =
+  | "streaming" | "ready" | "running" | "waiting" | "complete" | "error" | "canceled" | "unknown";
+export type RunStatus =
+  | "queued" | "running" | "waiting_tool" | "waiting_reply" | "completed" | "failed" | "canceled";
+export type Role = "owner" | "member" | "reader";
+export type Kind = "human" | "agent" | "service";
+
+export interface Entity { id: string; name: string; kind: Kind }
+export interface Member { entityId: string; name: string; kind: Kind; role: Role }
+
+export interface Usage { inputTokens: number; outputTokens: number }
+
+export interface ChildCall {
+  toolCallId: string;
+  toolName: string;
+  status: "running" | "complete" | "error" | "canceled" | "unknown";
+  args?: Json;
+  result?: Json;
+  error?: string;
+  child?: Child;
+}
+
+export interface Child {
+  runId: string | null;
+  agentId: string;
+  name: string;
+  status: "running" | "completed" | "failed" | "canceled";
+  text: string;
+  calls?: ChildCall[];
+  finishReason: string | null;
+  usage: Usage | null;
+}
+
+export interface TextPart {
+  type: "text" | "reasoning";
+  id: string;
+  text: string;
+  status: PartStatus;
+  toolCallId?: string;
+  step?: number;
+}
+
+export interface ApprovalCard {
+  agentId: string;
+  argsHash: string;
+  triggerSpaceId?: string;
+  triggerEntityId?: string;
+  approved?: boolean;
+  reason?: string;
+}
+
+export interface MemberAnswer { entityId: string; result: Json; at: string }
+
+export interface ToolCallPart {
+  type: "tool_call";
+  id: string;
+  toolCallId: string;
+  toolName: string;
+  status: PartStatus;
+  runId?: string;
+  args?: Json;
+  result?: Json;
+  error?: string;
+  customUI?: string;
+  targetEntityId?: string;
+  asks?: "answer" | "approval";
+  agentId?: string;
+  step?: number;
+  approval?: ApprovalCard;
+  answers?: MemberAnswer[];
+  question?: Json;
+  answeredBy?: string;
+  answeredAt?: string;
+  child?: Child;
+  providerCallId?: string;
+}
+
+export type Part = TextPart | ToolCallPart;
+
+export interface Woke { runId: string; agentId: string; how: "queued" | "steered" }
+
+export interface Message {
+  id: string;
+  spaceId: string;
+  entityId: string;
+  seq: number;
+  status: "open" | "final";
+  role: "user" | "assistant";
+  parts: Part[];
+  createdAt: string;
+  updatedAt: string;
+  runId?: string;
+  mentions: string[];
+  replyTo?: string;
+  attachments: string[];
+  clientMessageId?: string;
+  deleted?: boolean;
+  woke?: Woke[];
+}
+
+export interface Trigger { type: string; spaceId?: string; messageId?: string; entityId?: string }
+
+export interface PendingCall {
+  toolCallId: string;
+  toolName: string;
+  args?: Json;
+  spaceIds: string[];
+  waitsFor?: "answer" | "approval" | "callback" | "reply" | "child_run";
+  asksPeople: boolean;
+}
+
+export interface RunError { code: string; message: string }
+
+export interface Run {
+  id: string;
+  agentId: string;
+  status: RunStatus;
+  trigger: Trigger;
+  rootRunId: string;
+  createdAt: string;
+  parentCallId?: string;
+  pendingToolCalls: PendingCall[];
+  error?: RunError;
+  usage?: Usage;
+  endedAt?: string;
+  shownIn: string[];
+}
+
+export interface Space {
+  id: string;
+  name: string;
+  createdAt: string;
+  wake: "none" | "all";
+  flow: "open" | "guarded";
+  adminAgentId?: string;
+  role?: Role;
+  unread?: number;
+  lastSeq?: number;
+}
+
+export interface MessagePage { messages: Message[]; position: string; hasMore: boolean }
+export interface Found { spaceId: string; message: Message }

@@ -1,0 +1,111 @@
+// Tool calls drawn by components that are known by name. A component gets its own part and its own answer,
+// and nothing else of the space.
+
+import { createContext, useContext, useState, type ComponentType } from "react";
+import type { Arguments, Json, PartStatus, ToolCallPart } from "@roomful/client";
+
+export interface ToolProps<Args = Arguments, Result = Json> {
+  /** As far as the model has written them. */
+  args: Partial<Args>;
+  status: PartStatus;
+  result?: Result | null;
+  error?: string;
+  part: ToolCallPart;
+  /** My entity id. */
+  me: string;
+  nameOf(entityId: string): string;
+}
+
+// What a registry holds takes whatever the model sends: the types of one component are its own business.
+export type ToolComponent = ComponentType<ToolProps<any, any>>;
+export type ToolRegistry = Record<string, ToolComponent>;
+
+export interface ToolAnswering {
+  part: ToolCallPart;
+  me: string;
+  mayAnswer: boolean;
+  nameOf(entityId: string): string;
+  send(body: { result: Json } | { close: true }): Promise<void>;
+}
+
+const Answering = createContext<ToolAnswering | null>(null);
+
+export interface ToolResult<Result = Json> {
+  /** It waits, its input is complete, and I may answer. */
+  canAnswer: boolean;
+  /** I am the one who answered. */
+  isMine: boolean;
+  /** Never rejects: a refusal is told in `problem`. */
+  answer(result: Result): Promise<void>;
+  /** Ends a poll. */
+  close(): Promise<void>;
+  isSending: boolean;
+  problem: string | null;
+  answeredBy?: string;
+  answeredAt?: string;
+}
+
+/** The answer to the tool call that the component calling this draws. */
+export function useToolResult<Result = Json>(): ToolResult<Result> {
+  const answering = useContext(Answering);
+  if (!answering) throw new Error("useToolResult is for components that draw a tool call");
+  const [isSending, setSending] = useState(false);
+  const [problem, setProblem] = useState<string | null>(null);
+  const { part, me, mayAnswer, nameOf } = answering;
+
+  async function send(body: { result: Json } | { close: true }): Promise<void> {
+    setSending(true);
+    setProblem(null);
+    try {
+      await answering!.send(body);
+    } catch (error) {
+      setProblem(error instanceof Error ? error.message : String(error));
+    }
+    setSending(false);
+  }
+
+  const answers = part.answers ?? [];
+  return {
+    canAnswer: mayAnswer && part.status === "waiting" && !isSending,
+    isMine: part.answeredBy === me || answers.some((each) => each.entityId === me),
+    answer: (result) => send({ result: result as Json }),
+    close: () => send({ close: true }),
+    isSending,
+    problem,
+    ...(part.answeredBy !== undefined && { answeredBy: nameOf(part.answeredBy) }),
+    ...(part.answeredAt !== undefined && { answeredAt: part.answeredAt }),
+  };
+}
+
+interface ToolCallProps extends ToolAnswering {
+  tools: ToolRegistry;
+  fallback: ToolComponent;
+}
+
+/** Draws a part by the component registered for its `customUI`, else for its tool's name. */
+export function ToolCall({ tools, fallback, ...answering }: ToolCallProps) {
+  const { part, me, nameOf } = answering;
+  const Component = named(tools, part.customUI) ?? named(tools, part.toolName) ?? fallback;
+  const shown = {
+    args: isArguments(part.args) ? part.args : {},
+    status: part.status,
+    part,
+    me,
+    nameOf,
+    ...(part.result !== undefined && { result: part.result }),
+    ...(part.error !== undefined && { error: part.error }),
+  };
+  return (
+    <Answering value={answering}>
+      <Component {...shown} />
+    </Answering>
+  );
+}
+
+function named(tools: ToolRegistry, name: string | undefined): ToolComponent | undefined {
+  return name !== undefined && Object.hasOwn(tools, name) ? tools[name] : undefined;
+}
+
+function isArguments(args: Json | undefined): args is Arguments {
+  return typeof args === "object" && args !== null && !Array.isArray(args);
+}
