@@ -1,10 +1,15 @@
-"""The page: a few files, known by name, read once."""
+"""The page: a few files, known by name, built from `web/` into `static/` and read once."""
 
+import functools
+import gzip
+import hashlib
 from importlib.resources import files
 
+import msgspec
 from starlette.responses import Response
 from starlette.types import ASGIApp
 
+from roomful.domain.errors import Unavailable
 from roomful.web.ask import AnyRoute, Ask, Handler, Route
 from roomful.web.headers import PAGE_HEADERS
 from roomful.web.queries import NoQuery
@@ -13,17 +18,36 @@ from roomful.web.rules import ANYONE
 _FILES = {
     "/": ("index.html", "text/html; charset=utf-8"),
     "/page.js": ("page.js", "text/javascript; charset=utf-8"),
-    "/fold.js": ("fold.js", "text/javascript; charset=utf-8"),
     "/page.css": ("page.css", "text/css; charset=utf-8"),
     "/icon.svg": ("icon.svg", "image/svg+xml"),
 }
 
 
-def _server_of(name: str, kind: str) -> Handler[None, NoQuery, None]:
-    content = (files("roomful.web") / "page" / name).read_bytes()
+class _File(msgspec.Struct, frozen=True):
+    plain: bytes
+    zipped: bytes
+    tag: str
 
+
+@functools.cache
+def _read(name: str) -> _File:
+    try:
+        content = (files("roomful.web") / "static" / name).read_bytes()
+    except FileNotFoundError:
+        raise Unavailable("the page is not built: run `make setup` where Roomful's source is") from None
+    tag = hashlib.sha256(content).hexdigest()[:32]
+    return _File(content, gzip.compress(content, 9, mtime=0), f'"{tag}"')
+
+
+def _server_of(name: str, kind: str) -> Handler[None, NoQuery, None]:
     async def get_file(ask: Ask[None, NoQuery, None]) -> ASGIApp:
-        return Response(content, 200, PAGE_HEADERS, kind)
+        file = _read(name)
+        headers = {**PAGE_HEADERS, "etag": file.tag, "vary": "accept-encoding"}
+        if file.tag in ask.headers.get("if-none-match", ""):
+            return Response(b"", 304, headers)
+        if "gzip" in ask.headers.get("accept-encoding", ""):
+            return Response(file.zipped, 200, {**headers, "content-encoding": "gzip"}, kind)
+        return Response(file.plain, 200, headers, kind)
 
     return get_file
 
