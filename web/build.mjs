@@ -7,9 +7,8 @@ const here = new URL("page/", import.meta.url).pathname;
 
 await mkdir(out, { recursive: true });
 await build({
-  entryPoints: { page: `${here}src/main.tsx`, "page.css": `${here}styles/page.css` },
+  entryPoints: [{ in: `${here}src/main.tsx`, out: "page" }, { in: `${here}styles/page.css`, out: "page" }],
   outdir: out,
-  outExtension: { ".css": "" },
   bundle: true,
   minify: true,
   format: "esm",

@@ -1,6 +1,6 @@
 import { useEffect, useState } from "react";
 import { RoomfulProvider } from "@roomful/react";
-import { GenericCard, tools } from "./cards/index.ts";
+import { ApprovalGate, GenericCard, tools } from "./cards/index.ts";
 import { DoorPage } from "./DoorPage.tsx";
 import { House } from "./House.tsx";
 import { lookIn, signOut, type Door } from "./identity.ts";
@@ -19,6 +19,7 @@ export function Page() {
       client={door.client}
       tools={tools}
       fallback={GenericCard}
+      approval={ApprovalGate}
       loading={<Loading />}
       refused={() => <DoorPage people={door.people} onEnter={setDoor} />}
     >

@@ -10,7 +10,7 @@ import {
 import { PlainCard } from "./plain.tsx";
 import { ToolCall, type ToolComponent, type ToolRegistry } from "./tools.tsx";
 
-interface House { live: Live; tools: ToolRegistry; fallback: ToolComponent }
+interface House { live: Live; tools: ToolRegistry; fallback: ToolComponent; approval: ToolComponent }
 
 const Here = createContext<House | null>(null);
 
@@ -20,6 +20,8 @@ export interface RoomfulProviderProps {
   tools?: ToolRegistry;
   /** Draws every other tool call. */
   fallback?: ToolComponent;
+  /** Draws a call that is executed only when somebody agrees, until it was. */
+  approval?: ToolComponent;
   options?: LiveOptions;
   /** Shown until the first snapshot is there. */
   loading?: ReactNode;
@@ -31,14 +33,14 @@ export interface RoomfulProviderProps {
 const NONE: ToolRegistry = {};
 
 export function RoomfulProvider(props: RoomfulProviderProps) {
-  const { client, tools = NONE, fallback = PlainCard, options, loading = null, refused, children } = props;
+  const { client, tools = NONE, fallback = PlainCard, approval = fallback, options, loading = null, refused, children } = props;
   const [me, problem] = useMe(client);
   const live = useMemo(() => (me ? new Live(client, me, options) : null), [client, me]);
   useEffect(() => {
     live?.start();
     return () => live?.stop();
   }, [live]);
-  const house = useMemo(() => (live ? { live, tools, fallback } : null), [live, tools, fallback]);
+  const house = useMemo(() => (live ? { live, tools, fallback, approval } : null), [live, tools, fallback, approval]);
   if (problem) return refused?.(problem) ?? null;
   return house ? <Here value={house}><Ready loading={loading}>{children}</Ready></Here> : loading;
 }
@@ -113,7 +115,9 @@ export function useSpace(id: string): SpaceHandle | undefined {
 
 /** Draws one tool call of a space by the component that is registered for it. */
 export function ToolPart({ spaceId, part }: { spaceId: string; part: ToolCallPart }) {
-  const { live, tools, fallback } = useHouse();
+  const { live, fallback, approval, ...house } = useHouse();
+  const isGate = part.asks === "approval" && !(part.status === "complete" && part.customUI);
+  const tools = isGate ? { [part.customUI ?? part.toolName]: approval } : house.tools;
   const nameOf = useCallback((entityId: string) => nameIn(live.space(spaceId), entityId), [live, spaceId]);
   const send = useCallback(async (body: Parameters<typeof live.client.answer>[2]) => {
     try {

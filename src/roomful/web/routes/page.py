@@ -4,6 +4,7 @@ import functools
 import gzip
 import hashlib
 from importlib.resources import files
+from typing import Any
 
 import msgspec
 from starlette.responses import Response
@@ -12,7 +13,7 @@ from starlette.types import ASGIApp
 from roomful.domain.errors import Unavailable
 from roomful.web.ask import AnyRoute, Ask, Handler, Route
 from roomful.web.headers import PAGE_HEADERS
-from roomful.web.queries import NoQuery
+from roomful.web.queries import NoQuery, Query
 from roomful.web.rules import ANYONE
 
 _FILES = {
@@ -21,6 +22,11 @@ _FILES = {
     "/page.css": ("page.css", "text/css; charset=utf-8"),
     "/icon.svg": ("icon.svg", "image/svg+xml"),
 }
+
+
+class DoorQuery(Query, frozen=True):
+    person: str | None = msgspec.field(default=None, name="as")
+    """In a demo: as whom to come in. The page itself reads it."""
 
 
 class _File(msgspec.Struct, frozen=True):
@@ -39,8 +45,8 @@ def _read(name: str) -> _File:
     return _File(content, gzip.compress(content, 9, mtime=0), f'"{tag}"')
 
 
-def _server_of(name: str, kind: str) -> Handler[None, NoQuery, None]:
-    async def get_file(ask: Ask[None, NoQuery, None]) -> ASGIApp:
+def _server_of(name: str, kind: str) -> Handler[None, Any, None]:
+    async def get_file(ask: Ask[None, Any, None]) -> ASGIApp:
         file = _read(name)
         headers = {**PAGE_HEADERS, "etag": file.tag, "vary": "accept-encoding"}
         if file.tag in ask.headers.get("if-none-match", ""):
@@ -53,6 +59,14 @@ def _server_of(name: str, kind: str) -> Handler[None, NoQuery, None]:
 
 
 ROUTES: tuple[AnyRoute, ...] = tuple(
-    Route("GET", path, _server_of(name, kind), ANYONE, f"The page: {name}", answer=bytes)
+    Route(
+        "GET",
+        path,
+        _server_of(name, kind),
+        ANYONE,
+        f"The page: {name}",
+        query=DoorQuery if path == "/" else NoQuery,
+        answer=bytes,
+    )
     for path, (name, kind) in _FILES.items()
 )

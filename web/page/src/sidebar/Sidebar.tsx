@@ -27,11 +27,11 @@ export function Sidebar({ spaces, here, people, waiting, theme: [theme, nextThem
       <header>
         <Avatar id={me.id} name={me.name} />
         <b dir="auto">{me.name}</b>
-        <button className="icon" onClick={onSearch} aria-label="Search" title="Search (Ctrl K)"><Icon name="search" /></button>
-        <button className="icon" onClick={nextTheme} aria-label={`Theme: ${theme}`} title={`Theme: ${theme}`}>
+        <button className="icon-button" onClick={onSearch} aria-label="Search" title="Search (Ctrl K)"><Icon name="search" /></button>
+        <button className="icon-button" onClick={nextTheme} aria-label={`Theme: ${theme}`} title={`Theme: ${theme}`}>
           <Icon name={theme === "dark" ? "moon" : theme === "light" ? "sun" : "contrast"} />
         </button>
-        <button className="icon" onClick={onLeave} aria-label="Sign out" title="Sign out"><Icon name="leave" /></button>
+        <button className="icon-button" onClick={onLeave} aria-label="Sign out" title="Sign out"><Icon name="leave" /></button>
       </header>
       {waiting.length > 0 && <Waiting cards={waiting} />}
       <h2>Spaces</h2>

@@ -30,5 +30,5 @@ export function Actions({ message, onEdit }: { message: Message; onEdit(): void 
 }
 
 function Action({ name, icon, act }: { name: string; icon: IconName; act(): void }) {
-  return <button className="icon" aria-label={name} title={name} onClick={act}><Icon name={icon} /></button>;
+  return <button className="icon-button" aria-label={name} title={name} onClick={act}><Icon name={icon} /></button>;
 }

@@ -46,13 +46,13 @@ export function Composer({ sending, replyTo, onReplied }: Props) {
       {replyTo && (
         <p className="replying">
           <span>Reply to <b dir="auto">{nameOf(replyTo.entityId)}</b>: <span dir="auto">{brief(replyTo)}</span></span>
-          <button type="button" className="icon" aria-label="Do not reply" onClick={onReplied}><Icon name="close" /></button>
+          <button type="button" className="icon-button" aria-label="Do not reply" onClick={onReplied}><Icon name="close" /></button>
         </p>
       )}
       <Files attached={files.attached} onDrop={files.drop} />
       <Mentions {...mentions} />
       <div className="row">
-        <label className="icon attach" title="Attach a file">
+        <label className="icon-button attach" title="Attach a file">
           <Icon name="attach" />
           <span className="hidden">Attach a file</span>
           <input type="file" multiple className="hidden" onChange={(event) => {
@@ -88,7 +88,7 @@ function Files({ attached, onDrop }: { attached: Attached[]; onDrop(key: string)
         <li key={key} className={problem ? "problem" : undefined}>
           <span>{name}</span>
           <small role="status">{problem || (blobId ? "" : "uploading…")}</small>
-          <button type="button" className="icon" aria-label={`Remove ${name}`} onClick={() => onDrop(key)}><Icon name="close" /></button>
+          <button type="button" className="icon-button" aria-label={`Remove ${name}`} onClick={() => onDrop(key)}><Icon name="close" /></button>
         </li>
       ))}
     </ul>

@@ -27,7 +27,7 @@ function OneRun({ run }: { run: RunState }) {
     <span className="run">
       {run.status === "running" && <span className="dot" aria-hidden="true" />}
       <span><b dir="auto">{name}</b> {doing(run, space.messages, space.space.id)}</span>
-      {myAgents.has(run.entityId) && <button className="icon" aria-label={`Inspect run of ${name}`} title="Inspect run" onClick={() => onInspect(run.runId)}><Icon name="inspect" /></button>}
+      {myAgents.has(run.entityId) && <button className="icon-button" aria-label={`Inspect run of ${name}`} title="Inspect run" onClick={() => onInspect(run.runId)}><Icon name="inspect" /></button>}
       {space.space.role !== "reader" && <button className="stop" aria-label={`Stop ${name}`} onClick={stop}><Icon name="stop" />Stop</button>}
       {problem && <span role="alert" className="problem">{problem}</span>}
     </span>
@@ -35,11 +35,12 @@ function OneRun({ run }: { run: RunState }) {
 }
 
 function doing(run: RunState, messages: Message[], here: string): string {
+  const open = messages.findLast(({ runId, status }) => runId === run.runId && status === "open");
   switch (run.status) {
-    case "queued": return "comes next";
+    case "queued": return open ? busy(open.parts.at(-1)) : "comes next";
     case "waiting_reply": return "waits for a reply";
     case "waiting_tool": return waiting(run, here);
-    default: return busy(messages.findLast(({ runId, status }) => runId === run.runId && status === "open")?.parts.at(-1));
+    default: return busy(open?.parts.at(-1));
   }
 }
 

@@ -64,7 +64,7 @@ function SpaceHead({ space: { space, members } }: { space: SpaceHandle }) {
   const names = listed(all.map(({ name }) => name));
   return (
     <header className="space-head">
-      <a className="icon back" href="#" aria-label="All spaces"><Icon name="back" /></a>
+      <a className="icon-button back" href="#" aria-label="All spaces"><Icon name="back" /></a>
       <h1 dir="auto">{space.name}</h1>
       <span className="members" title={names}>
         {all.slice(0, 6).map(({ entityId, name, kind }) => <Avatar key={entityId} id={entityId} name={name} isAgent={kind === "agent"} />)}
