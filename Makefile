@@ -13,6 +13,7 @@ READY := $(VENV)/.ready
 WEB := web/node_modules/.package-lock.json
 PAGE := src/roomful/web/static/page.js
 CLIENTS := tests/clients/node_modules/.package-lock.json
+BROWSER := tests/browser/node_modules/.package-lock.json
 
 # The node and npm of .venv come first, for the recipes and for what they start.
 OUTSIDE := $(PATH)
@@ -37,7 +38,7 @@ setup: $(READY) $(PAGE) ## make .venv with everything pinned in it, and the page
 run: setup ## start the demo on PORT (8000)
 	$(BIN)/roomful demo --port $(PORT)
 
-test: check $(CLIENTS) ## run the checks, then the tests; PYTEST_ARGS replaces "-n 2"
+test: check $(CLIENTS) $(BROWSER) ## run the checks, then the tests; PYTEST_ARGS replaces "-n 2"
 	cd web && node --test '*/test/*.test.ts'
 	$(BIN)/pytest $(PYTEST_ARGS)
 
@@ -49,7 +50,7 @@ check: setup ## run the formatter's, linter's, type and import checks
 	$(UV) pip check --python $(BIN)/python
 	cd web && node_modules/.bin/tsc
 
-test-long: setup $(CLIENTS) ## run the tests marked as long
+test-long: setup $(CLIENTS) $(BROWSER) ## run the tests marked as long
 	$(BIN)/pytest -m long --timeout 1800 $(PYTEST_ARGS)
 
 format: setup ## format the code and mend what the linter can mend
@@ -65,7 +66,7 @@ pins: $(UV) ## write requirements/*.txt anew; PINS_ARGS=--upgrade takes newer ve
 	$(COMPILE) --output-file requirements/uv.txt --group installer
 
 clean: ## remove .venv, caches and builds
-	rm -rf $(VENV) web/node_modules web/*/node_modules tests/clients/node_modules
+	rm -rf $(VENV) web/node_modules web/*/node_modules tests/*/node_modules
 	rm -rf $(dir $(PAGE)) dist .hypothesis .import_linter_cache .pytest_cache .ruff_cache
 	find src tests -name __pycache__ -prune -exec rm -rf {} +
 
@@ -97,4 +98,9 @@ $(PAGE): $(WEB) web/build.mjs $(shell find web/client web/react web/page -name n
 # The clients that drive a gateway in the tests; what a Roomful itself needs is never here.
 $(CLIENTS): tests/clients/package.json tests/clients/package-lock.json | $(PINNED)
 	cd tests/clients && npm ci --loglevel error
+	@touch $@
+
+# The browser that opens the page in the tests; what it is unpacked to goes with its package.
+$(BROWSER): tests/browser/package.json tests/browser/package-lock.json tests/browser/chromium.mjs | $(PINNED)
+	cd tests/browser && npm ci --loglevel error && node chromium.mjs >/dev/null
 	@touch $@

