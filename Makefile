@@ -1,4 +1,4 @@
-# Needs Python 3.11 or newer with pip, make and node; everything else is fetched into .venv.
+# Needs Python 3.11 or newer with pip, and make; everything else, node too, is fetched into the checkout.
 
 PYTHON ?= python3
 PORT ?= 8000
@@ -10,7 +10,14 @@ BIN := $(VENV)/bin
 UV := $(BIN)/uv
 PINNED := $(VENV)/.pinned
 READY := $(VENV)/.ready
+WEB := web/node_modules/.package-lock.json
+PAGE := src/roomful/web/static/page.js
 CLIENTS := tests/clients/node_modules/.package-lock.json
+BROWSER := tests/browser/node_modules/.package-lock.json
+
+# The node and npm of .venv come first, for the recipes and for what they start.
+OUTSIDE := $(PATH)
+export PATH := $(CURDIR)/$(BIN):$(PATH)
 
 # Trust the certificates that the machine trusts; never fetch another Python.
 export UV_SYSTEM_CERTS ?= 1
@@ -26,12 +33,13 @@ export PYRIGHT_PYTHON_CACHE_DIR := $(CURDIR)/$(VENV)/pyright
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
 
-setup: $(READY) ## make .venv with everything pinned in it
+setup: $(READY) $(PAGE) ## make .venv with everything pinned in it, and the page
 
 run: setup ## start the demo on PORT (8000)
 	$(BIN)/roomful demo --port $(PORT)
 
-test: check $(CLIENTS) ## run the checks, then the tests; PYTEST_ARGS replaces "-n 2"
+test: check $(CLIENTS) $(BROWSER) ## run the checks, then the tests; PYTEST_ARGS replaces "-n 2"
+	cd web && node --test '*/test/*.test.ts'
 	$(BIN)/pytest $(PYTEST_ARGS)
 
 check: setup ## run the formatter's, linter's, type and import checks
@@ -40,8 +48,9 @@ check: setup ## run the formatter's, linter's, type and import checks
 	$(BIN)/pyright
 	$(BIN)/lint-imports
 	$(UV) pip check --python $(BIN)/python
+	cd web && node_modules/.bin/tsc
 
-test-long: setup $(CLIENTS) ## run the tests marked as long
+test-long: setup $(CLIENTS) $(BROWSER) ## run the tests marked as long
 	$(BIN)/pytest -m long --timeout 1800 $(PYTEST_ARGS)
 
 format: setup ## format the code and mend what the linter can mend
@@ -57,9 +66,11 @@ pins: $(UV) ## write requirements/*.txt anew; PINS_ARGS=--upgrade takes newer ve
 	$(COMPILE) --output-file requirements/uv.txt --group installer
 
 clean: ## remove .venv, caches and builds
-	rm -rf $(VENV) tests/clients/node_modules dist .hypothesis .import_linter_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) web/node_modules web/*/node_modules tests/*/node_modules
+	rm -rf $(dir $(PAGE)) dist .hypothesis .import_linter_cache .pytest_cache .ruff_cache
 	find src tests -name __pycache__ -prune -exec rm -rf {} +
 
+$(UV): export PATH := $(OUTSIDE)
 $(UV): requirements/uv.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
 		echo "Roomful needs Python 3.11 or newer, and $(PYTHON) is not. Name one that is: make PYTHON=python3.12 setup" >&2; exit 1; }
@@ -75,7 +86,21 @@ $(READY): $(PINNED) pyproject.toml
 	$(UV) pip install --quiet --no-deps --no-build-isolation --python $(BIN)/python --editable .
 	@touch $@
 
+$(WEB): web/package.json web/package-lock.json $(wildcard web/*/package.json) | $(PINNED)
+	cd web && npm ci --loglevel error
+	@touch $@
+
+# With the folders: a source that is gone is a change too.
+$(PAGE): $(WEB) web/build.mjs $(shell find web/client web/react web/page -name node_modules -prune -o -print)
+	cd web && node build.mjs
+	@touch $@
+
 # The clients that drive a gateway in the tests; what a Roomful itself needs is never here.
-$(CLIENTS): tests/clients/package.json tests/clients/package-lock.json
+$(CLIENTS): tests/clients/package.json tests/clients/package-lock.json | $(PINNED)
 	cd tests/clients && npm ci --loglevel error
+	@touch $@
+
+# The browser that opens the page in the tests; what it is unpacked to goes with its package.
+$(BROWSER): tests/browser/package.json tests/browser/package-lock.json tests/browser/chromium.mjs | $(PINNED)
+	cd tests/browser && npm ci --loglevel error && node chromium.mjs >/dev/null
 	@touch $@

