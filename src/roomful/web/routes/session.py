@@ -6,7 +6,6 @@ from starlette.types import ASGIApp
 from roomful.domain.changes import AddToken, Change, RevokeTokens
 from roomful.domain.entities import Entity, Token
 from roomful.domain.errors import Invalid, NotFound, Unauthorized
-from roomful.domain.shape import Noun
 from roomful.web.ask import AnyRoute, Ask, Body, Route, json_answer, no_content
 from roomful.web.auth import COOKIE, digest_of
 from roomful.web.queries import NoQuery
@@ -20,12 +19,6 @@ PREFIX = "ses"
 
 
 class SignIn(Body):
-    token: str
-
-
-class DemoPerson(Noun):
-    id: str
-    name: str
     token: str
 
 
@@ -61,10 +54,6 @@ async def sign_out(ask: Ask[None, NoQuery, None]) -> ASGIApp:
     return _with_cookie(no_content(), ask.scheme, "")
 
 
-async def list_demo_people(ask: Ask[None, NoQuery, None]) -> ASGIApp:
-    return json_answer(ask.house.demo_people)
-
-
 def _with_cookie(response: Response, scheme: str, value: str) -> Response:
     age = DAYS * 86_400 if value else 0
     response.set_cookie(
@@ -85,14 +74,4 @@ ROUTES: tuple[AnyRoute, ...] = (
         answer=Entity,
     ),
     Route("DELETE", "/api/session", sign_out, CALLER, "Sign out; the cookie's token ends", status=204),
-)
-DEMO_ROUTES: tuple[AnyRoute, ...] = (
-    Route(
-        "GET",
-        "/api/demo",
-        list_demo_people,
-        ANYONE,
-        "The people of the demo, with their tokens",
-        answer=list[DemoPerson],
-    ),
 )
