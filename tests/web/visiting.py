@@ -289,7 +289,7 @@ async def open_visit(**changes: Any) -> Visit:
         announcer=announcer,
         starting=starting,
         waking=Waking(store=store, starting=starting, clock=clock),
-        replies=Replies(store=store, worker=worker, announcer=announcer),
+        replies=Replies(store=store, worker=worker, announcer=announcer, clock=clock),
         bounds=Bounds(store, clock, ids),
         clock=clock,
         ids=ids,

@@ -64,7 +64,7 @@ class Workshop:
         bounds = Bounds(store, clock, ids)
         self.starting = starting = Starting(worker=worker, announcer=announcer, clock=clock, ids=ids)
         waking = Waking(store=store, starting=starting, clock=clock)
-        replies = Replies(store=store, worker=worker, announcer=announcer)
+        replies = Replies(store=store, worker=worker, announcer=announcer, clock=clock)
         posting = Posting(store=store, waking=waking, replies=replies, bounds=bounds)
         delegating = Delegating(store=store, starting=starting, bounds=bounds)
         calls = Calls(tools.executors, results=results, posting=posting, delegating=delegating, ids=ids)

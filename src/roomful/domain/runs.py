@@ -160,6 +160,15 @@ class Call(Noun):
     """Whose reply the call waits for."""
     seen_inside: Visibility = Visibility.HIDDEN
     """How much of a sub-agent's call is seen in the part that shows the delegation."""
+    started_at: str | Unset = UNSET
+    """When the model began to write it."""
+    ended_at: str | Unset = UNSET
+
+    def settled(self, at: str) -> "Call":
+        """Notes when it ended, if its status says that it has."""
+        if self.status in SETTLED:
+            self.ended_at = at
+        return self
 
 
 class Step(Noun):
@@ -171,6 +180,9 @@ class Step(Noun):
     usage: Usage = Usage()
     is_open: bool = False
     """The model still writes it: this is what was seen of it so far."""
+    started_at: str | Unset = UNSET
+    ended_at: str | Unset = UNSET
+    """When the model's answer was over; its calls are executed after that."""
 
 
 class Handed(Noun):

@@ -128,7 +128,14 @@ class RunLoop:
         """The step is over: it is stored, what it said has its effect, and its calls are executed."""
         run, limits = voice.run, agent.spec.limits
         voice.keep_trail()
-        step = Step(run_id=run.id, number=past.next_step, text=said.text, usage=said.usage)
+        step = Step(
+            run_id=run.id,
+            number=past.next_step,
+            text=said.text,
+            usage=said.usage,
+            started_at=voice.began[past.next_step],
+            ended_at=voice.iso(),
+        )
         run.usage = (run.usage or Usage()).plus(said.usage)
         first: list[Change] = [SaveStep(step)]
         if limits.tokens_per_root is not None:
@@ -168,6 +175,7 @@ class RunLoop:
         await voice.settled()
         call = msgspec.structs.replace(ending.call)
         apply_outcome(call, ending.outcome)
+        now = voice.iso()
         called = [one.id for one in done.calls if blocks(one) and one.waits_for == "child_run"]
         for child in await self._store.children(called):
             await self._stop(child.id)
@@ -175,8 +183,8 @@ class RunLoop:
         shown = [part for one in left for part in voice.parts(one.places)]
         for part in shown:
             part.status = "canceled"
-        canceled = (msgspec.structs.replace(one, status="canceled") for one in left)
-        changes: list[Change] = [SaveCalls((call, *canceled))]
+        canceled = (msgspec.structs.replace(one, status="canceled").settled(now) for one in left)
+        changes: list[Change] = [SaveCalls((call.settled(now), *canceled))]
         try:
             new = await self._handed_over(voice.run, agent, ending.outcome)
             if new is not None:
