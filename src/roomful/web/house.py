@@ -7,6 +7,7 @@ from roomful.domain.neighbours import Others
 from roomful.domain.ports import Bus, Clock, Ids, Store
 from roomful.domain.shape import Noun
 from roomful.runs.answers import Answers
+from roomful.runs.inspecting import Inspecting
 from roomful.runs.intake import Intake
 from roomful.runs.outside.envelopes import Envelopes
 from roomful.runs.worker import Worker
@@ -32,6 +33,7 @@ class House:
     envelopes: Envelopes
     worker: Worker
     answers: Answers
+    inspecting: Inspecting
     limits: Limits
     admin_digest: bytes
     allowed_hosts: frozenset[str]
