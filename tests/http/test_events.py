@@ -266,6 +266,9 @@ def test_the_runs_own_stream_has_every_event_wherever_it_shows(house: Roomful, m
         assert told[-1].data["output"] == output
     assert "".join(e.data["delta"] for e in events if e.name == "text-delta") == "hello"
     assert {e.data.get("spaceId") for e in events if e.name == "run.completed"} >= {play.a, play.b, play.c}
+    with Listener(house.admin, f"/api/runs/{run_id}/stream") as ended:
+        calls = ended.wait_for("snapshot").data["calls"]
+    assert [one["startedAt"] <= one["endedAt"] for one in calls] == [True] * 4
 
 
 @requirement("S-02")

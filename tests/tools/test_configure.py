@@ -4,6 +4,7 @@ from typing import Any
 
 from roomful.domain.agents import AgentSpec, Limits, ModelRef
 from roomful.domain.tools import Approval, Approvers, Static, SubAgent
+from roomful.domain.usage import Price
 from roomful.tools import builtin_tools, configure
 from tests.tools.written import FORM, HTTP, URL, agent, of_type, tool
 
@@ -57,7 +58,12 @@ def test_an_agent_as_configured() -> None:
         HTTP,
         name=" Shop Agent ",
         instructions="Sell.",
-        model={"name": "openai:gpt:5", "baseUrl": "http://127.0.0.1:9/v1", "apiKey": "${env.KEY}"},
+        model={
+            "name": "openai:gpt:5",
+            "baseUrl": "http://127.0.0.1:9/v1",
+            "apiKey": "${env.KEY}",
+            "price": {"input": 0.25, "output": 0},
+        },
         speaks="both",
         onBusy="steer",
         showReasoning=True,
@@ -68,7 +74,12 @@ def test_an_agent_as_configured() -> None:
     assert spec == AgentSpec(
         id="shop",
         name="Shop Agent",
-        model=ModelRef(name="openai:gpt:5", base_url="http://127.0.0.1:9/v1", api_key="${env.KEY}"),
+        model=ModelRef(
+            name="openai:gpt:5",
+            base_url="http://127.0.0.1:9/v1",
+            api_key="${env.KEY}",
+            price=Price(input=0.25, output=0),
+        ),
         instructions="Sell.",
         dialect="composite",
         tools=(own, *builtin_tools("composite")),

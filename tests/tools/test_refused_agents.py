@@ -9,6 +9,11 @@ import pytest
 from roomful.tools import ConfigRefused, configure
 from tests.tools.written import FORM, HTTP, URL, V2, config, problems
 
+
+def priced(**price: Any) -> dict[str, Any]:
+    return {"model": {"name": "a:b", "price": price}}
+
+
 AGENTS: list[tuple[str, dict[str, Any], str, str]] = [
     ("no id", {"id": None}, "id", "is missing"),
     ("bad id", {"id": "a b"}, "id", "is not an id"),
@@ -20,6 +25,11 @@ AGENTS: list[tuple[str, dict[str, Any], str, str]] = [
     ("model object without name", {"model": {}}, "model.name", "missing"),
     ("model field", {"model": {"name": "a:b", "base_url": "x"}}, "model.base_url", 'Did you mean "baseUrl"'),
     ("model address", {"model": {"name": "a:b", "baseUrl": "localhost"}}, "model.baseUrl", "https://"),
+    ("price field", priced(input=1, output=1, cached=1), "model.price.cached", "Known are input, output"),
+    ("half a price", priced(input=1), "model.price.output", "is missing"),
+    ("price below zero", priced(input=-1, output=0), "model.price.input", "of 0 or more"),
+    ("price in words", priced(input="$1", output=0), "model.price.input", "dollars per million tokens"),
+    ("price is a number", {"model": {"name": "a:b", "price": 2}}, "model.price", "an object"),
     ("instructions", {"instructions": ["a"]}, "instructions", "write a string"),
     ("dialect", {"dialect": "activ"}, "dialect", 'Did you mean "active"'),
     ("speaks", {"speaks": "loud"}, "speaks", '"tools", "text" or "both"'),

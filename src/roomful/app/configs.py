@@ -97,10 +97,12 @@ def load_functions(folder: Path) -> dict[str, PythonTool]:
     return tools_in(vars(module))
 
 
-async def load_agents(store: Store, clock: Clock, configs: Configs, folder: Path) -> list[str]:
+async def load_agents(
+    store: Store, clock: Clock, configs: Configs, folder: Path, *, owner_id: str = ADMIN
+) -> list[str]:
     """Puts every configuration of a folder into the store."""
     files = ((str(path), read_config(path)) for path in config_files(folder))
-    return await put_agents(store, clock, configs, files)
+    return await put_agents(store, clock, configs, files, owner_id=owner_id)
 
 
 def read_given(given: Iterable[Mapping[str, Any]]) -> list[tuple[str, dict[str, Any]]]:
@@ -117,26 +119,34 @@ def read_given(given: Iterable[Mapping[str, Any]]) -> list[tuple[str, dict[str, 
 
 
 async def put_agents(
-    store: Store, clock: Clock, configs: Configs, given: Iterable[tuple[str, dict[str, Any]]]
+    store: Store,
+    clock: Clock,
+    configs: Configs,
+    given: Iterable[tuple[str, dict[str, Any]]],
+    *,
+    owner_id: str = ADMIN,
 ) -> list[str]:
-    """Stores what is new of these configurations, each with where it stands; the operator owns them."""
+    """Stores what is new of these configurations, each with where it stands; the operator owns them, unless
+    somebody else is named."""
     loaded: list[str] = []
     for source, config in given:
         spec = configure(config, source=source, trusted=True)
         sealed = configs.check(config, source, trusted=True)
         try:
-            is_new = await _load_agent(store, clock, spec, sealed)
+            is_new = await _load_agent(store, clock, spec, sealed, owner_id)
         except Conflict:
-            is_new = await _load_agent(store, clock, spec, sealed)
+            is_new = await _load_agent(store, clock, spec, sealed, owner_id)
         if is_new:
             loaded.append(spec.id)
     return loaded
 
 
-async def _load_agent(store: Store, clock: Clock, spec: AgentSpec, config: dict[str, Any]) -> bool:
+async def _load_agent(
+    store: Store, clock: Clock, spec: AgentSpec, config: dict[str, Any], owner_id: str
+) -> bool:
     """Whether it had to be stored. Conflict when another gateway did that in between."""
     known = await store.agent(spec.id)
-    if known is not None and known.config == config:
+    if known is not None and known.config == config and owner_id in (ADMIN, known.owner_id):
         return False
     now = clock.iso()
     changes: list[Change] = []
@@ -144,7 +154,7 @@ async def _load_agent(store: Store, clock: Clock, spec: AgentSpec, config: dict[
         changes.append(AddEntity(Entity(id=spec.id, name=spec.name, kind="agent", created_at=now)))
     created = known.created_at if known else now
     agent = Agent(
-        id=spec.id, name=spec.name, owner_id=ADMIN, config=config, created_at=created, updated_at=now
+        id=spec.id, name=spec.name, owner_id=owner_id, config=config, created_at=created, updated_at=now
     )
     await store.commit([*changes, PutAgent(agent)])
     return True

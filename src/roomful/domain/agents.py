@@ -6,6 +6,7 @@ from msgspec.structs import replace
 
 from roomful.domain.shape import Frozen, Json, Noun
 from roomful.domain.tools import ToolSpec
+from roomful.domain.usage import Price
 
 Dialect = Literal["composite", "display", "active"]
 Speaks = Literal["tools", "text", "both"]
@@ -18,6 +19,7 @@ class ModelRef(Frozen):
     name: str
     base_url: str | None = None
     api_key: str | None = None
+    price: Price | None = None
 
     @property
     def provider(self) -> str:

@@ -8,7 +8,7 @@ import msgspec
 from roomful.domain.messages import MemberAnswer
 from roomful.domain.shape import UNSET, Json, Noun, Unset
 from roomful.domain.tools import Visibility
-from roomful.domain.usage import Usage
+from roomful.domain.usage import Price, Usage
 
 RunStatus = Literal["queued", "running", "waiting_tool", "waiting_reply", "completed", "failed", "canceled"]
 ENDED: frozenset[RunStatus] = frozenset({"completed", "failed", "canceled"})
@@ -85,6 +85,8 @@ class Run(Noun):
     """It is being stopped: whoever drives it only brings that to its end."""
     in_turn: bool | Unset = UNSET
     """It begins only when no other such run of its agent is at work."""
+    at_work_since: str | Unset = UNSET
+    """When it went to work for the last time. Unset while it waits."""
 
     @property
     def ended(self) -> bool:
@@ -160,6 +162,15 @@ class Call(Noun):
     """Whose reply the call waits for."""
     seen_inside: Visibility = Visibility.HIDDEN
     """How much of a sub-agent's call is seen in the part that shows the delegation."""
+    started_at: str | Unset = UNSET
+    """When the model began to write it."""
+    ended_at: str | Unset = UNSET
+
+    def settled(self, at: str) -> "Call":
+        """Notes when it ended, if its status says that it has."""
+        if self.status in SETTLED:
+            self.ended_at = at
+        return self
 
 
 class Step(Noun):
@@ -171,6 +182,11 @@ class Step(Noun):
     usage: Usage = Usage()
     is_open: bool = False
     """The model still writes it: this is what was seen of it so far."""
+    started_at: str | Unset = UNSET
+    ended_at: str | Unset = UNSET
+    """When the model's answer was over; its calls are executed after that."""
+    price: Price | Unset = UNSET
+    """What the model cost then, if the configuration said it."""
 
 
 class Handed(Noun):

@@ -41,6 +41,7 @@ class Assembly:
         self._finder = finder
         self._voice = voice
         self._step = step
+        self._began = voice.iso()
         self._scanner = ArgumentScanner()
         self._raw: list[str] = []
         self._so_far = Arguments()
@@ -263,6 +264,7 @@ class Assembly:
             told=spec.told_at_once if spec is not None and self.failure is None else UNSET,
             waits_for=self._waits_for(),
             seen_inside=self._seen_inside(),
+            started_at=self._began,
         )
 
 

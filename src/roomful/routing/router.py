@@ -165,8 +165,8 @@ class StepRouter:
             call.status, call.waits_for = "ready", UNSET
         if call.status == "waiting" and not call.places:
             call.status, call.error = "error", _NOBODY
-        self._stored[index] = call
         voice, spec = self._voice, assembly.spec
+        self._stored[index] = call.settled(voice.iso())
         heard: list[Announcement] = []
         for place in call.places:
             event: SpaceEvent

@@ -130,7 +130,7 @@ class Calls:
                 call.awaited = led.awaited
                 seconds = reply_seconds(text)
                 call.deadline = UNSET if seconds is None else work.voice.now() + seconds
-            return [SaveCalls(copies([call]))]
+            return [SaveCalls(copies([call.settled(work.voice.iso())]))]
 
         await self._posting.post(work.voice, text, work.agent.spec.limits, settle, first)
 
@@ -166,6 +166,7 @@ class Calls:
             apply_outcome(call, outcome)
             changes += self._results.shrink(voice.run.agent_id, call)
             more, told = self._show(voice, call, tools[call.tool_name])
+            call.settled(voice.iso())
             changes += more
             heard += told
             if voice.trail is not None and call.status in SETTLED:
@@ -190,6 +191,7 @@ class Calls:
         """Calls that are canceled, or of which nobody knows what became of them, as their status says."""
         heard: list[Announcement] = []
         for call in calls:
+            call.settled(voice.iso())
             for place in call.places:
                 if (part := voice.part(place.space_id, place.part_id)) is not None:
                     part.status = call.status

@@ -98,8 +98,10 @@ class RunLoop:
         voice.resume(await self._store.open_messages(run.id))
         voice.trail = await find_trail(self._store, run)
         agent = await self._equip(run)
+        run.at_work_since = voice.iso()
         if agent.spec.limits.run_seconds is not None:
             clock.reschedule(asyncio.get_running_loop().time() + agent.spec.limits.run_seconds)
+            voice.keep([SaveRun(msgspec.structs.replace(run))])
         past = await read_past(self._store, run.id)
         done = await self._take_up(voice, past, agent)
         opening: list[ModelMessage] | None = None
@@ -128,7 +130,15 @@ class RunLoop:
         """The step is over: it is stored, what it said has its effect, and its calls are executed."""
         run, limits = voice.run, agent.spec.limits
         voice.keep_trail()
-        step = Step(run_id=run.id, number=past.next_step, text=said.text, usage=said.usage)
+        step = Step(
+            run_id=run.id,
+            number=past.next_step,
+            text=said.text,
+            usage=said.usage,
+            started_at=voice.began[past.next_step],
+            ended_at=voice.iso(),
+            price=agent.spec.model.price or UNSET,
+        )
         run.usage = (run.usage or Usage()).plus(said.usage)
         first: list[Change] = [SaveStep(step)]
         if limits.tokens_per_root is not None:
@@ -168,6 +178,7 @@ class RunLoop:
         await voice.settled()
         call = msgspec.structs.replace(ending.call)
         apply_outcome(call, ending.outcome)
+        now = voice.iso()
         called = [one.id for one in done.calls if blocks(one) and one.waits_for == "child_run"]
         for child in await self._store.children(called):
             await self._stop(child.id)
@@ -175,8 +186,8 @@ class RunLoop:
         shown = [part for one in left for part in voice.parts(one.places)]
         for part in shown:
             part.status = "canceled"
-        canceled = (msgspec.structs.replace(one, status="canceled") for one in left)
-        changes: list[Change] = [SaveCalls((call, *canceled))]
+        canceled = (msgspec.structs.replace(one, status="canceled").settled(now) for one in left)
+        changes: list[Change] = [SaveCalls((call.settled(now), *canceled))]
         try:
             new = await self._handed_over(voice.run, agent, ending.outcome)
             if new is not None:
@@ -227,6 +238,7 @@ class RunLoop:
         commit that parks the run finds out, whatever the moment."""
         await voice.settled()
         voice.run.pending_tool_calls = [pending(call) for call in calls]
+        voice.run.at_work_since = UNSET
         for_reply = all(call.waits_for == "reply" for call in calls)
         await voice.park("waiting_reply" if for_reply else "waiting_tool")
         run = await self._store.run(voice.run.id)

@@ -14,7 +14,7 @@ class Past(msgspec.Struct):
     cut_step: int | None
     """A step whose end was never stored although some of its calls were: it ends with those."""
     unsaved_step: Step | None = None
-    written: dict[int, str] = {}
+    written: dict[int, Step] = {}
     """What was told of steps that never ended."""
     handed: dict[int, list[str]] = {}
     """What the run was told while it worked, by the step that first had it."""
@@ -25,9 +25,8 @@ class Past(msgspec.Struct):
 
     def end_cut_step(self) -> None:
         assert self.cut_step is not None
-        self.unsaved_step = Step(
-            run_id=self.calls[-1].run_id, number=self.cut_step, text=self.written.get(self.cut_step, "")
-        )
+        told = self.written.get(self.cut_step) or Step(run_id=self.calls[-1].run_id, number=self.cut_step)
+        self.unsaved_step = msgspec.structs.replace(told, is_open=False)
         self.steps.append(self.unsaved_step)
 
     def add(self, step: Step, calls: Sequence[Call]) -> None:
@@ -38,7 +37,7 @@ class Past(msgspec.Struct):
 async def read_past(store: Store, run_id: str) -> Past:
     steps = await store.steps(run_id)
     calls = await store.calls(run_id)
-    written = {step.number: step.text for step in steps if step.is_open}
+    written = {step.number: step for step in steps if step.is_open}
     steps = [step for step in steps if not step.is_open]
     ended = {step.number for step in steps}
     cut = next((call.step for call in calls if call.step not in ended), None)

@@ -7,7 +7,7 @@ import msgspec
 
 from roomful.domain.changes import Change
 from roomful.domain.events import Announcement
-from roomful.domain.ports import Store
+from roomful.domain.ports import Clock, Store
 from roomful.domain.run_changes import ExpectCall, SaveCalls, Unblock
 from roomful.domain.runs import Awaited, Call, Run
 from roomful.domain.shape import UNSET, Json
@@ -38,8 +38,9 @@ class Reply(msgspec.Struct, frozen=True):
 
 
 class Replies:
-    def __init__(self, *, store: Store, worker: Worker, announcer: Announcer) -> None:
+    def __init__(self, *, store: Store, worker: Worker, announcer: Announcer, clock: Clock) -> None:
         self._store = store
+        self._clock = clock
         self._worker = worker
         self._announcer = announcer
 
@@ -53,7 +54,7 @@ class Replies:
             is_there = run is not None and await self._store.role(said.space_id, run.agent_id) is not None
             if run is not None and is_there and _matches(call.awaited, said, run):
                 reply = {"messageId": said.message_id, "from": said.entity_id, "text": said.text}
-                found.append(Reply(_settled(call, reply), run))
+                found.append(Reply(_settled(call, reply).settled(self._clock.iso()), run))
         return found
 
     def changes(self, replies: Sequence[Reply]) -> list[Change]:

@@ -61,6 +61,7 @@ class Settling:
         others now, it is a Conflict with the call as it is."""
         if call.status in SETTLED and call.answered_at is UNSET:
             call.answered_at = self._clock.iso()
+        call.settled(self._clock.iso())
         kept = self._results.shrink(run.agent_id, call)
         messages = await self._messages(run, call)
         for message in messages:

@@ -277,9 +277,8 @@ class Worker:
         the gateway stops in between, whoever takes up the run goes on with this."""
         made = await self._store.calls(voice.run.id)
         called = [call for call in made if call.waits_for == "child_run"]
-        canceled = [
-            msgspec.structs.replace(call, status="canceled") for call in made if call.status not in SETTLED
-        ]
+        left = [call for call in made if call.status not in SETTLED]
+        canceled = [msgspec.structs.replace(call, status="canceled").settled(voice.iso()) for call in left]
         run = voice.run
         run.status, run.is_canceling, run.error, run.pending_tool_calls = "running", True, why, []
         if called:

@@ -40,6 +40,7 @@ class Trail:
         self._text = "".join(step.text for step in steps)
         """All that was told."""
         self._step = len([step for step in steps if not step.is_open])
+        self._began: str | Unset = UNSET
         self._writing: list[str] = []
 
     @property
@@ -47,10 +48,11 @@ class Trail:
         """Whether any part shows it."""
         return bool(self._targets)
 
-    def begin(self, step: int) -> None:
+    def begin(self, step: int, at: str) -> None:
         """The model begins this step, or begins it anew."""
         if step != self._step:
             self._step, self._before = step, len(self._text)
+        self._began = at
         self._writing = []
 
     def write(self, text: str) -> None:
@@ -61,7 +63,7 @@ class Trail:
         text = "".join(self._writing)
         if self._text[self._before :] == text:
             return None
-        return Step(run_id=self._run.id, number=self._step, text=text, is_open=True)
+        return Step(run_id=self._run.id, number=self._step, text=text, is_open=True, started_at=self._began)
 
     def told(self, step: Step) -> list[Announcement]:
         """What this adds to what was told, or puts in its place."""

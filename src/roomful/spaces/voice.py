@@ -66,6 +66,8 @@ class Voice:
         self._ids = ids
         self.trail: Trail | None = None
         """What the part that shows this run is told, when another run called it."""
+        self.began: dict[int, str] = {}
+        """When the model was first asked for each step."""
         self._own = OwnMessages()
         self._has_ended = False
         self._out = Outbox(lease, store, self._release, self._learn, is_sure)
@@ -84,8 +86,9 @@ class Voice:
     def begin_step(self, step: int) -> list[ToolCallPart | TextPart]:
         """The model is asked. If it was asked for this step before, what it had begun is emptied, to be said
         anew by the same call."""
+        began = self.began.setdefault(step, self._clock.iso())
         if self.trail is not None:
-            self.trail.begin(step)
+            self.trail.begin(step, began)
         spares: list[ToolCallPart | TextPart] = []
         for message in self._own:
             space_id = message.space_id
@@ -172,6 +175,9 @@ class Voice:
 
     def now(self) -> float:
         return self._clock.now()
+
+    def iso(self) -> str:
+        return self._clock.iso()
 
     @property
     def is_followed(self) -> bool:

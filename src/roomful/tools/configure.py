@@ -11,6 +11,7 @@ import msgspec
 from roomful.domain.agents import AgentSpec, Dialect, Limits, ModelRef, OnBusy, Speaks
 from roomful.domain.shape import Json, clean_text
 from roomful.domain.tools import ToolSpec
+from roomful.domain.usage import Price
 from roomful.tools.builtins import builtin_tools
 from roomful.tools.dialects import RULES, Inline, choose, mark_of
 from roomful.tools.problems import Problems
@@ -47,6 +48,7 @@ _WHOLE = {
     "tokensPerRoot": 10**12,
 }
 _SECONDS = {"modelSilenceSeconds": 86_400, "runSeconds": 366 * 86_400, "answerSeconds": 366 * 86_400}
+MOST_DOLLARS = 1_000_000
 _MODEL = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*:[^\s\x00-\x1f]+")
 
 
@@ -176,12 +178,27 @@ def _read_model(agent: Fields) -> ModelRef:
     model = agent.inner("model")
     if model is None:
         return ModelRef(name="")
-    model.only(("name", "baseUrl", "apiKey"), {"url": 'write "baseUrl"', "key": 'write "apiKey"'})
+    model.only(("name", "baseUrl", "apiKey", "price"), {"url": 'write "baseUrl"', "key": 'write "apiKey"'})
     return ModelRef(
         name=model.text("name", required=True, check=_wrong_model) or "",
         base_url=model.text("baseUrl", check=wrong_url),
         api_key=model.text("apiKey", longest=8192),
+        price=_read_price(model),
     )
+
+
+def _read_price(model: Fields) -> Price | None:
+    """Half a price would make every cost wrong."""
+    price = model.inner("price")
+    if price is None:
+        return None
+    price.only(("input", "output"))
+    unit = "dollars per million tokens"
+    read = [price.number(key, most=MOST_DOLLARS, unit=unit, or_zero=True) for key in ("input", "output")]
+    for key in ("input", "output"):
+        if not price.has(key):
+            price.refuse(key, f"is missing: write a number of {unit}")
+    return Price(input=read[0] or 0, output=read[1] or 0)
 
 
 def _wrong_model(name: str) -> str | None:

@@ -119,17 +119,21 @@ class Fields:
             return value
         return self.refuse(key, f"is {kind_of(value)}: write true or false")
 
-    def number(self, key: str, *, most: float, whole: bool = False, unit: str = "") -> float | None:
-        """Above zero and at most `most`."""
+    def number(
+        self, key: str, *, most: float, whole: bool = False, unit: str = "", or_zero: bool = False
+    ) -> float | None:
+        """Above zero, or zero where that says something, and at most `most`."""
         value = self.values.get(key)
         if value is None:
             return None
+        least = "of 0 or more" if or_zero else "above 0"
         wanted = f"write a {'whole ' if whole else ''}number{f' of {unit}' if unit else ''}"
         if isinstance(value, bool) or not isinstance(value, (int, float)):
             return self.refuse(key, f"is {kind_of(value)}: {wanted}")
-        if not math.isfinite(value) or not 0 < value <= most or (whole and value != int(value)):
+        is_too_small = value < 0 or (value == 0 and not or_zero)
+        if not math.isfinite(value) or is_too_small or value > most or (whole and value != int(value)):
             return self.refuse(
-                key, f"is out of range: {wanted} above 0 and at most {most:,g}".replace(",", " ")
+                key, f"is out of range: {wanted} {least} and at most {most:,g}".replace(",", " ")
             )
         return value
 

@@ -15,6 +15,7 @@ PAGE_HEADERS = {
     **_EVERYWHERE,
     "cache-control": "no-cache",
     "content-security-policy": (
-        "default-src 'self'; object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+        "default-src 'self'; img-src 'self' blob:; object-src 'none'; base-uri 'none'; form-action 'self'; "
+        "frame-ancestors 'none'; require-trusted-types-for 'script'"
     ),
 }

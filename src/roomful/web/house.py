@@ -5,7 +5,9 @@ from collections.abc import Awaitable, Callable
 
 from roomful.domain.neighbours import Others
 from roomful.domain.ports import Bus, Clock, Ids, Store
+from roomful.domain.shape import Noun
 from roomful.runs.answers import Answers
+from roomful.runs.inspecting import Inspecting
 from roomful.runs.intake import Intake
 from roomful.runs.outside.envelopes import Envelopes
 from roomful.runs.worker import Worker
@@ -31,6 +33,7 @@ class House:
     envelopes: Envelopes
     worker: Worker
     answers: Answers
+    inspecting: Inspecting
     limits: Limits
     admin_digest: bytes
     allowed_hosts: frozenset[str]
@@ -40,6 +43,7 @@ class House:
     check_callback: Callable[[str, str], bool]
     """Whether this is the key of the address that was given out for a call."""
     demo_people: tuple[dict[str, str], ...] = ()
+    demo_stories: tuple[Noun, ...] = ()
     public_url: str = ""
     """Where others reach this gateway; empty: where each caller did."""
     oauth_issuers: tuple[str, ...] = ()

@@ -19,6 +19,7 @@ from roomful.web.routes import (
     blobs,
     chat,
     conversations,
+    demo,
     entities,
     goals,
     grants,
@@ -85,7 +86,7 @@ def paths(routes: Sequence[AnyRoute]) -> Mapping[str, Mapping[str, AnyRoute]]:
 
 
 def _routes(is_demo: bool) -> tuple[AnyRoute, ...]:
-    return TABLE + session.DEMO_ROUTES if is_demo else TABLE
+    return TABLE + demo.ROUTES if is_demo else TABLE
 
 
 @functools.cache

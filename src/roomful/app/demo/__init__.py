@@ -4,60 +4,53 @@ import contextlib
 import dataclasses
 import hashlib
 import hmac
-from pathlib import Path
-
-import msgspec
-import yaml
+from collections.abc import Sequence
 
 from roomful.app.configs import Configs, load_agents
+from roomful.app.demo.world import AGENTS, Person, Place, read_world
 from roomful.domain.changes import AddEntity, AddSpace, AddToken, Change, PutMember
 from roomful.domain.entities import Entity, Token
 from roomful.domain.errors import Conflict
 from roomful.domain.ports import Store
-from roomful.domain.spaces import Role, Space
+from roomful.domain.shape import encode_json
+from roomful.domain.spaces import Space
 from roomful.web import House
 
 SECRET = "demo_secret"
-
-
-class Person(msgspec.Struct):
-    id: str
-    name: str
-
-
-class Place(msgspec.Struct, rename="camel"):
-    id: str
-    name: str
-    members: dict[str, Role]
-    admin_agent_id: str | msgspec.UnsetType = msgspec.UNSET
-
-
-class World(msgspec.Struct):
-    people: list[Person]
-    spaces: list[Place]
+FURNISHED = "demo_furnished"
 
 
 async def build_demo(house: House, configs: Configs) -> House:
     """Makes what is not there yet; what people did in the demo stays. A Conflict is another gateway that
     makes the same at the same moment, and whole."""
-    store, folder = house.store, Path(__file__).parent
-    world = msgspec.convert(yaml.safe_load((folder / "world.yaml").read_text()), World)
+    store, world = house.store, read_world()
     now = house.clock.iso()
-    await load_agents(store, house.clock, configs, folder / "agents")
     await store.set_meta(SECRET, house.ids.secret())
     secret = await store.get_meta(SECRET) or ""
     people: list[dict[str, str]] = []
     for person in world.people:
         token = "demo_" + hmac.new(secret.encode(), person.id.encode(), hashlib.sha256).hexdigest()
         await _add_person(store, person, token, now)
-        people.append({"id": person.id, "name": person.name, "token": token})
-    for place in world.spaces:
-        if await store.space(place.id) is None:
-            changes: list[Change] = [AddSpace(_space(place, now))]
-            changes += [PutMember(place.id, who, role) for who, role in place.members.items()]
+        people.append({"id": person.id, "name": person.name, "token": token, "about": person.about})
+    await load_agents(store, house.clock, configs, AGENTS, owner_id=world.owner)
+    await _furnish(store, world.spaces, now)
+    return dataclasses.replace(house, demo_people=tuple(people), demo_stories=tuple(world.stories))
+
+
+async def _furnish(store: Store, places: Sequence[Place], now: str) -> None:
+    """Once for each edition of the world: whoever left a space since does not come back by a restart."""
+    edition = f"{FURNISHED}_{hashlib.sha256(encode_json(places)).hexdigest()[:16]}"
+    if await store.get_meta(edition) is not None:
+        return
+    for place in places:
+        is_new = await store.space(place.id) is None
+        known = {member.entity_id for member in await store.members(place.id)}
+        changes: list[Change] = [AddSpace(_space(place, now))] if is_new else []
+        changes += [PutMember(place.id, who, role) for who, role in place.members.items() if who not in known]
+        if changes:
             with contextlib.suppress(Conflict):
                 await store.commit(changes)
-    return dataclasses.replace(house, demo_people=tuple(people))
+    await store.set_meta(edition, now)
 
 
 def _space(place: Place, now: str) -> Space:

@@ -1,15 +1,19 @@
 """Signing in to the page: a token is exchanged for a cookie that no script can read."""
 
+import contextlib
+
+import msgspec
 from starlette.responses import Response
 from starlette.types import ASGIApp
 
 from roomful.domain.changes import AddToken, Change, RevokeTokens
 from roomful.domain.entities import Entity, Token
 from roomful.domain.errors import Invalid, NotFound, Unauthorized
-from roomful.domain.shape import Noun
+from roomful.domain.shape import UNSET, Noun, Unset
 from roomful.web.ask import AnyRoute, Ask, Body, Route, json_answer, no_content
 from roomful.web.auth import COOKIE, digest_of
 from roomful.web.queries import NoQuery
+from roomful.web.routes.demo import DemoPerson
 from roomful.web.routes.entities import revoke
 from roomful.web.rules import ANYONE, CALLER, ENTITY
 
@@ -23,10 +27,11 @@ class SignIn(Body):
     token: str
 
 
-class DemoPerson(Noun):
-    id: str
-    name: str
-    token: str
+class Door(Noun):
+    """Who is known already, and whom one can be in a demo."""
+
+    people: list[DemoPerson]
+    me: Entity | Unset = UNSET
 
 
 async def sign_in(ask: Ask[SignIn, NoQuery, None]) -> ASGIApp:
@@ -55,14 +60,19 @@ async def who_am_i(ask: Ask[None, NoQuery, None]) -> ASGIApp:
     return json_answer(entity)
 
 
+async def look_in(ask: Ask[None, NoQuery, None]) -> ASGIApp:
+    """For the page, which cannot know who it is before it asks: nobody is no error here."""
+    seen = Door(people=[msgspec.convert(person, DemoPerson) for person in ask.house.demo_people])
+    with contextlib.suppress(Unauthorized):
+        principal, _ = await ask.desk.auth.caller(ask.headers, "GET")
+        seen.me = await ask.house.store.entity(principal.entity_id) or UNSET
+    return json_answer(seen)
+
+
 async def sign_out(ask: Ask[None, NoQuery, None]) -> ASGIApp:
     if ask.credential is not None and ask.credential.by_cookie:
         await revoke(ask.desk, ask.principal.entity_id, ask.principal.token_id)
     return _with_cookie(no_content(), ask.scheme, "")
-
-
-async def list_demo_people(ask: Ask[None, NoQuery, None]) -> ASGIApp:
-    return json_answer(ask.house.demo_people)
 
 
 def _with_cookie(response: Response, scheme: str, value: str) -> Response:
@@ -75,6 +85,7 @@ def _with_cookie(response: Response, scheme: str, value: str) -> Response:
 
 ROUTES: tuple[AnyRoute, ...] = (
     Route("GET", "/api/session", who_am_i, ENTITY, "Who I am", answer=Entity),
+    Route("GET", "/api/door", look_in, ANYONE, "Who I am, if anybody, and the people of a demo", answer=Door),
     Route(
         "POST",
         "/api/session",
@@ -85,14 +96,4 @@ ROUTES: tuple[AnyRoute, ...] = (
         answer=Entity,
     ),
     Route("DELETE", "/api/session", sign_out, CALLER, "Sign out; the cookie's token ends", status=204),
-)
-DEMO_ROUTES: tuple[AnyRoute, ...] = (
-    Route(
-        "GET",
-        "/api/demo",
-        list_demo_people,
-        ANYONE,
-        "The people of the demo, with their tokens",
-        answer=list[DemoPerson],
-    ),
 )

@@ -1,0 +1,81 @@
+// The house: spaces on one side, one of them open, and over both whatever is looked at besides.
+
+import { useEffect, useState } from "react";
+import { useLine, useLive, useSpaces } from "@roomful/react";
+import { BlobSource } from "./blobs.tsx";
+import type { DemoPerson } from "./identity.ts";
+import { Inspector } from "./inspector/Inspector.tsx";
+import { go, usePlace } from "./place.ts";
+import { Search } from "./Search.tsx";
+import { Sidebar } from "./sidebar/Sidebar.tsx";
+import { SpacePage } from "./space/SpacePage.tsx";
+import type { Theme } from "./theme.ts";
+import { useWaitingCards } from "./waiting.ts";
+
+interface Props { people: DemoPerson[]; theme: [Theme, () => void]; onLeave(): void }
+
+export function House({ people, theme, onLeave }: Props) {
+  const live = useLive();
+  const spaces = useSpaces();
+  const { spaceId } = usePlace();
+  const [isSearching, setSearching] = useState(false);
+  const [inspected, setInspected] = useState<string | null>(null);
+  const isHere = spaces.some(({ space }) => space.id === spaceId);
+  const isPhone = useIsPhone();
+  useSearchKey(() => setSearching(true));
+  useUnreadTitle(spaces.reduce((sum, { space }) => sum + (space.unread ?? 0), 0));
+  useEffect(() => {
+    if (!isHere && !isPhone && spaces[0]) go(spaces[0].space.id);
+  }, [isHere, isPhone, spaces]);
+  return (
+    <BlobSource value={live.client}>
+      <div className={`house${isHere ? " in-space" : ""}`}>
+        <Sidebar
+          spaces={spaces} here={spaceId} people={people} theme={theme}
+          waiting={useWaitingCards(spaces)} onSearch={() => setSearching(true)} onLeave={onLeave}
+        />
+        {isHere && <SpacePage key={spaceId} spaceId={spaceId} onInspect={setInspected} />}
+        {!isHere && <main className="empty"><p>{spaces.length ? "Choose a space." : "You are in no space yet. Ask somebody to invite you."}</p></main>}
+      </div>
+      <LineBanner />
+      {isSearching && <Search spaces={spaces} onClose={() => setSearching(false)} />}
+      {inspected && <Inspector runId={inspected} spaces={spaces} onClose={() => setInspected(null)} />}
+    </BlobSource>
+  );
+}
+
+function LineBanner() {
+  const line = useLine();
+  if (line !== "lost" && line !== "refused") return <div className="banner" role="status" hidden />;
+  const words = line === "lost"
+    ? "The line to the gateway is lost. Trying again; what you write is kept."
+    : "You are signed out. Reload the page to sign in again.";
+  return <div className="banner" role="status">{words}</div>;
+}
+
+function useIsPhone(): boolean {
+  const [query] = useState(() => matchMedia("(max-width: 700px)"));
+  const [matches, setMatches] = useState(query.matches);
+  useEffect(() => {
+    const changed = () => setMatches(query.matches);
+    query.addEventListener("change", changed);
+    return () => query.removeEventListener("change", changed);
+  }, [query]);
+  return matches;
+}
+
+function useSearchKey(open: () => void): void {
+  useEffect(() => {
+    const pressed = (event: KeyboardEvent) => {
+      if (!(event.ctrlKey || event.metaKey) || event.key.toLowerCase() !== "k") return;
+      event.preventDefault();
+      open();
+    };
+    addEventListener("keydown", pressed);
+    return () => removeEventListener("keydown", pressed);
+  });
+}
+
+function useUnreadTitle(unread: number): void {
+  useEffect(() => { document.title = unread ? `(${unread}) Roomful` : "Roomful"; }, [unread]);
+}

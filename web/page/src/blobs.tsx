@@ -1,0 +1,98 @@
+// Files of the gateway. They are fetched with whoever's token this window has, and shown from memory.
+
+import { createContext, useContext, useEffect, useState, type ReactNode } from "react";
+import type { BlobMade, Client } from "@roomful/client";
+
+const Source = createContext<Client | null>(null);
+export const BlobSource = Source.Provider;
+
+const OURS = /^\/api\/blobs\/[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/;
+export const isBlobUrl = (url: unknown): url is string => typeof url === "string" && OURS.test(url);
+export const blobUrl = (id: string) => `/api/blobs/${id}`;
+
+function useClient(): Client {
+  const client = useContext(Source);
+  if (!client) throw new Error("files need a BlobSource around them");
+  return client;
+}
+
+export function useUpload(): (file: File) => Promise<BlobMade> {
+  const client = useClient();
+  return (file) => client.upload(file);
+}
+
+interface Opened { kind: "image"; src: string }
+interface Named { kind: "file"; name: string; size: number }
+type Found = Opened | Named | { kind: "gone" } | null;
+
+/** What a blob is: a picture that may be shown, a file with a name, or gone. */
+function useBlob(url: string): Found {
+  const client = useClient();
+  const [found, setFound] = useState<Found>(null);
+  useEffect(() => {
+    const control = new AbortController();
+    let src = "";
+    void find(client, url, control.signal).then((what) => {
+      if (what?.kind === "image") src = what.src;
+      if (control.signal.aborted) URL.revokeObjectURL(src);
+      else setFound(what);
+    });
+    return () => {
+      control.abort();
+      if (src) URL.revokeObjectURL(src);
+    };
+  }, [client, url]);
+  return found;
+}
+
+async function find(client: Client, url: string, signal: AbortSignal): Promise<Found> {
+  try {
+    const answer = await client.open("GET", url, { signal });
+    if (answer.headers.get("content-disposition")?.startsWith("inline")) {
+      return { kind: "image", src: URL.createObjectURL(await answer.blob()) };
+    }
+    await answer.body?.cancel();
+    return { kind: "file", name: fileName(answer.headers), size: Number(answer.headers.get("content-length")) };
+  } catch {
+    return signal.aborted ? null : { kind: "gone" };
+  }
+}
+
+function fileName(headers: Headers): string {
+  const given = /filename\*=UTF-8''([^;]+)/.exec(headers.get("content-disposition") ?? "")?.[1];
+  try {
+    return given ? decodeURIComponent(given) : "File";
+  } catch {
+    return "File";
+  }
+}
+
+export function BlobImage({ url, alt }: { url: string; alt: string }) {
+  return <BlobView url={url} alt={alt} />;
+}
+
+/** A picture, or a file to save. */
+export function BlobView({ url, alt = "" }: { url: string; alt?: string }) {
+  const found = useBlob(url);
+  if (!found) return <span className="blob pending" aria-busy="true" />;
+  if (found.kind === "gone") return <span className="blob gone">This file is not here any more.</span>;
+  if (found.kind === "file") return <BlobLink url={url} name={found.name}>{found.name} · {inBytes(found.size)}</BlobLink>;
+  return <img className="blob" src={found.src} alt={alt || "Attached picture"} />;
+}
+
+export function BlobLink({ url, name = "file", children }: { url: string; name?: string; children: ReactNode }) {
+  const client = useClient();
+  const save = async () => {
+    const answer = await client.open("GET", url);
+    const href = URL.createObjectURL(await answer.blob());
+    Object.assign(document.createElement("a"), { href, download: name }).click();
+    setTimeout(() => URL.revokeObjectURL(href), 10_000);
+  };
+  return <button className="file" onClick={() => void save()}>{children}</button>;
+}
+
+export function inBytes(size: number): string {
+  const units = ["B", "KB", "MB"];
+  const at = Math.min(Math.floor(Math.log2(Math.max(size, 1)) / 10), units.length - 1);
+  return `${(size / 1024 ** at).toFixed(at && size < 10 * 1024 ** at ? 1 : 0)} ${units[at]}`;
+}

@@ -1,0 +1,72 @@
+// What a model sent, read as what a card expects. Nothing here throws: what has the wrong type becomes text.
+
+import type { Json } from "@roomful/client";
+
+export type Fields = Record<string, unknown>;
+
+const LONGEST = 20_000;
+const BLOB = /^\/api\/blobs\/[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/;
+
+export function isObject(value: unknown): value is Fields {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+export function isBlob(value: unknown): value is string {
+  return typeof value === "string" && BLOB.test(value);
+}
+
+/** Strings as they are, nothing as "", anything else as JSON. */
+export function text(value: unknown): string {
+  if (value === undefined || value === null) return "";
+  if (typeof value === "string") return value;
+  return (JSON.stringify(value) ?? String(value)).slice(0, LONGEST);
+}
+
+/** A number, also where it was sent as text. */
+export function numberIn(value: unknown): number | null {
+  const isText = typeof value === "string" && value.trim() !== "" && value.length < 40;
+  const found = typeof value === "number" ? value : isText ? Number(value) : NaN;
+  return Number.isFinite(found) ? found : null;
+}
+
+export function list(value: unknown): unknown[] {
+  if (value === undefined || value === null || value === "") return [];
+  return Array.isArray(value) ? value : [value];
+}
+
+export function fields(value: unknown): Fields {
+  return isObject(value) ? value : {};
+}
+
+/** Everything but what a card draws in its own way. */
+export function others(args: Fields, drawn: readonly string[]): [string, unknown][] {
+  return Object.entries(args).filter(([name, value]) => !drawn.includes(name) && value !== undefined && value !== null);
+}
+
+/** "fetchWeatherData" → "Fetch weather data". */
+export function inWords(name: string): string {
+  const words = name
+    .replace(/([a-z0-9])([A-Z])/g, "$1 $2")
+    .replace(/([A-Z]+)([A-Z][a-z])/g, "$1 $2")
+    .split(/[\s_.\-/:]+/)
+    .filter(Boolean)
+    .map((word) => (/^[A-Z0-9]{2,}$/.test(word) ? word : word.toLowerCase()));
+  const said = words.join(" ");
+  return said ? said[0]!.toUpperCase() + said.slice(1) : name;
+}
+
+/** JSON in which nothing hides: what has no width or turns the direction of text is written as its code. */
+export function exactJson(value: unknown): string {
+  const hidden = /[\u007f-\u009f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb]|\udb40[\udc00-\udfff]/g;
+  const code = (unit: string) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
+  return (JSON.stringify(value, null, 2) ?? "").replace(hidden, (found) => found.split("").map(code).join(""));
+}
+
+/** What somebody typed: JSON as it is, other words as a text. */
+export function valueIn(words: string): Json {
+  try {
+    return JSON.parse(words) as Json;
+  } catch {
+    return { text: words };
+  }
+}

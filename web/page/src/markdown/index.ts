@@ -1,0 +1,2 @@
+export { Markdown } from "./Markdown.tsx";
+export { SafeLink } from "./SafeLink.tsx";

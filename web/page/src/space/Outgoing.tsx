@@ -1,0 +1,23 @@
+// What I said and the gateway does not have yet.
+
+import { useLive } from "@roomful/react";
+import { useNow } from "./scene.ts";
+
+export function Outgoing() {
+  const live = useLive();
+  const { outgoing } = useNow();
+  return outgoing.map(({ clientMessageId, message, problem }) => (
+    <article key={clientMessageId} className="message mine outgoing" aria-label={`${live.me.name}, not sent yet`}>
+      <div className="said">
+        <div className="bubble"><div className="text plain" dir="auto">{message.text}</div></div>
+        {problem === undefined
+          ? <p className="woke">Sending…</p>
+          : <p className="failure" role="alert">
+              <span>Not sent: {problem}</span>
+              <button onClick={() => live.sendAgain(clientMessageId)}>Send again</button>
+              <button onClick={() => live.giveUp(clientMessageId)}>Discard</button>
+            </p>}
+      </div>
+    </article>
+  ));
+}

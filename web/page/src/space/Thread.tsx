@@ -1,0 +1,131 @@
+// The messages, oldest first, on assistant-ui's viewport, which stays at the end while one is there.
+
+import { createContext, memo, useContext, useEffect, useLayoutEffect, useMemo, useRef, type RefObject } from "react";
+import { ThreadPrimitive, unstable_useThreadMessageIds, useAuiState } from "@assistant-ui/react";
+import type { Message } from "@roomful/client";
+import { Icon } from "../Icon.tsx";
+import { day } from "../words.ts";
+import { Bubble } from "./Bubble.tsx";
+import { Outgoing } from "./Outgoing.tsx";
+import { useNow, useScene } from "./scene.ts";
+import type { Shown } from "./window.ts";
+
+const NEAR = 600;
+
+export function Thread({ shown }: { shown: Shown }) {
+  const viewport = useRef<HTMLDivElement>(null);
+  const space = useNow();
+  useKeptPlace(viewport, shown);
+  useJump(viewport, shown);
+  const scrolled = () => {
+    const { scrollTop, scrollHeight, clientHeight } = viewport.current!;
+    if (shown.hasOlder && scrollTop < NEAR) shown.older();
+    if (shown.hasNewer && scrollHeight - scrollTop - clientHeight < NEAR) shown.newer();
+  };
+  return (
+    <ThreadPrimitive.Root className="thread">
+      <ThreadPrimitive.Viewport
+        ref={viewport} className="messages" role="log" aria-label="Messages" aria-live="polite" tabIndex={0}
+        onScroll={scrolled} scrollToBottomOnRunStart={false}
+      >
+        {shown.hasOlder && <p className="older" role="status">{space.isLoading ? "Loading older messages…" : ""}</p>}
+        {shown.messages.length === 0 && space.outgoing.length === 0 && <Empty />}
+        <Messages messages={shown.messages} />
+        {!shown.hasNewer && <Outgoing />}
+        <ThreadPrimitive.ScrollToBottom asChild>
+          <button className="to-end" aria-label="Jump to newest" onClick={shown.newest}><Icon name="down" /></button>
+        </ThreadPrimitive.ScrollToBottom>
+      </ThreadPrimitive.Viewport>
+    </ThreadPrimitive.Root>
+  );
+}
+
+function Empty() {
+  const { members } = useScene();
+  const agents = [...members.values()].filter(({ kind }) => kind === "agent");
+  return (
+    <p className="nothing">
+      Nothing was said here yet. {agents.length > 0 && `Write something; @${agents[0]!.name} is an agent and can help.`}
+    </p>
+  );
+}
+
+const COMPONENTS = { Message: OneMessage };
+
+const Beginnings = createContext<ReadonlySet<string>>(new Set());
+
+function Messages({ messages }: { messages: Message[] }) {
+  const ids = unstable_useThreadMessageIds();
+  const beginnings = useMemo(() => daysBegin(messages), [ids]);
+  return (
+    <Beginnings value={beginnings}>
+      {ids.map((id) => <ThreadPrimitive.Unstable_MessageById key={id} messageId={id} components={COMPONENTS} />)}
+    </Beginnings>
+  );
+}
+
+/** The first message of each day. */
+function daysBegin(messages: Message[]): ReadonlySet<string> {
+  const firsts = messages.filter(({ createdAt }, at) => at === 0 || day(messages[at - 1]!.createdAt) !== day(createdAt));
+  return new Set(firsts.map(({ id }) => id));
+}
+
+function OneMessage() {
+  const message = useAuiState(({ message: drawn }) => drawn.metadata.custom.message as Message);
+  const { firstUnread } = useScene();
+  return (
+    <>
+      {useContext(Beginnings).has(message.id) && <h2 className="day"><span>{day(message.createdAt)}</span></h2>}
+      {message.id === firstUnread && <div className="new" role="separator" aria-label="New messages"><span>New</span></div>}
+      <MemoBubble message={message} />
+    </>
+  );
+}
+
+const MemoBubble = memo(Bubble);
+
+/** What is read stays where it is when older messages come in above it. */
+function useKeptPlace(viewport: RefObject<HTMLDivElement | null>, { messages }: Shown): void {
+  const anchor = useRef<{ id: string; top: number } | null>(null);
+  const first = messages[0]?.id;
+  const last = messages.at(-1)?.id;
+  useLayoutEffect(() => {
+    const box = viewport.current!;
+    const kept = anchor.current && box.querySelector(`[data-id="${CSS.escape(anchor.current.id)}"]`);
+    if (kept) box.scrollTop += kept.getBoundingClientRect().top - anchor.current!.top;
+    return () => {
+      anchor.current = firstInView(box);
+    };
+  }, [first, viewport]);
+  useEffect(() => {
+    const box = viewport.current!;
+    const remember = () => { anchor.current = firstInView(box); };
+    box.addEventListener("scroll", remember, { passive: true });
+    return () => box.removeEventListener("scroll", remember);
+  }, [viewport, last]);
+}
+
+function firstInView(box: HTMLElement): { id: string; top: number } | null {
+  const edge = box.getBoundingClientRect().top;
+  for (const article of box.querySelectorAll<HTMLElement>("article[data-id]")) {
+    const { bottom, top } = article.getBoundingClientRect();
+    if (bottom > edge) return { id: article.dataset.id!, top };
+  }
+  return null;
+}
+
+/** Goes to the message that the address names, once it is drawn. */
+function useJump(viewport: RefObject<HTMLDivElement | null>, { messages }: Shown): void {
+  const { jumpTo } = useScene();
+  const isDrawn = messages.some(({ id }) => id === jumpTo);
+  useEffect(() => {
+    if (!isDrawn || !jumpTo) return;
+    const article = viewport.current?.querySelector<HTMLElement>(`[data-id="${CSS.escape(jumpTo)}"]`);
+    article?.scrollIntoView({ block: "center" });
+    article?.classList.add("pointed");
+    const button = article?.querySelector<HTMLElement>(".card button:not(:disabled), .card input");
+    button?.focus({ preventScroll: true });
+    const timer = setTimeout(() => article?.classList.remove("pointed"), 2500);
+    return () => clearTimeout(timer);
+  }, [jumpTo, isDrawn, viewport]);
+}

@@ -1,0 +1,43 @@
+// Cards that hold up a run until somebody answers.
+
+import { useMemo } from "react";
+import type { Live, SpaceState } from "@roomful/client";
+import { go } from "./place.ts";
+
+export interface WaitingCard {
+  spaceId: string;
+  spaceName: string;
+  toolCallId: string;
+  toolName: string;
+  agentName: string;
+}
+
+export function useWaitingCards(spaces: SpaceState[]): WaitingCard[] {
+  return useMemo(() => spaces.filter(({ space }) => space.role !== "reader").flatMap(cardsIn), [spaces]);
+}
+
+function cardsIn({ space, runs, members }: SpaceState): WaitingCard[] {
+  return runs.flatMap((run) => (run.pendingToolCalls ?? [])
+    .filter(({ asksPeople, waitsFor, spaceIds }) =>
+      asksPeople && (waitsFor === undefined || waitsFor === "answer" || waitsFor === "approval")
+      && spaceIds.includes(space.id))
+    .map(({ toolCallId, toolName }) => ({
+      spaceId: space.id,
+      spaceName: space.name,
+      toolCallId,
+      toolName,
+      agentName: members.get(run.entityId)?.name ?? run.entityId,
+    })));
+}
+
+/** Goes to the message that shows the card, however far up it is. */
+export async function goToCard(live: Live, { spaceId, toolCallId }: WaitingCard): Promise<void> {
+  for (;;) {
+    const state = live.space(spaceId);
+    const shows = state?.messages.find(({ parts }) =>
+      parts.some((part) => part.type === "tool_call" && part.toolCallId === toolCallId));
+    if (shows) return go(spaceId, shows.id);
+    if (!state?.hasMore) return go(spaceId);
+    await live.loadOlder(spaceId);
+  }
+}

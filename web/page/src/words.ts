@@ -1,0 +1,40 @@
+// How things are said on the page.
+
+/** "searchInventory" and "search_inventory" as "Search inventory". */
+export function inWords(name: string): string {
+  const words = name
+    .replace(/([a-z0-9])([A-Z])/g, "$1 $2")
+    .replace(/([A-Z]+)([A-Z][a-z])/g, "$1 $2")
+    .split(/[\s_.-]+/)
+    .filter(Boolean)
+    .map((word) => (/^[A-Z]{2,}$/.test(word) ? word : word.toLowerCase()));
+  const said = words.join(" ");
+  return said.charAt(0).toUpperCase() + said.slice(1);
+}
+
+const CLOCK = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit" });
+const DAY = new Intl.DateTimeFormat(undefined, { weekday: "long", day: "numeric", month: "long" });
+const FULL = new Intl.DateTimeFormat(undefined, { dateStyle: "full", timeStyle: "medium" });
+
+const formatted = (format: Intl.DateTimeFormat, iso: string) => {
+  const date = new Date(iso);
+  return Number.isNaN(date.getTime()) ? "" : format.format(date);
+};
+
+export const clock = (iso: string) => formatted(CLOCK, iso);
+export const fullTime = (iso: string) => formatted(FULL, iso);
+
+export function day(iso: string): string {
+  const said = formatted(DAY, iso);
+  if (said === formatted(DAY, new Date().toISOString())) return "Today";
+  return said === formatted(DAY, new Date(Date.now() - 86_400_000).toISOString()) ? "Yesterday" : said;
+}
+
+export function count(number: number, one: string, many = `${one}s`): string {
+  return `${number} ${number === 1 ? one : many}`;
+}
+
+export function listed(names: string[]): string {
+  if (names.length < 2) return names.join("");
+  return `${names.slice(0, -1).join(", ")} and ${names.at(-1)}`;
+}
