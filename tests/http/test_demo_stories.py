@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from roomful.app.demo.outside import weather_in
 from tests.http.playing import Demo, Play, in_words
 from tests.servers.roomful import Event, Roomful
 
@@ -93,6 +94,51 @@ def test_charts_appear_where_they_were_sent(demo: Demo) -> None:
         [_, *charts, table] = play.messages("leadership")[0]["parts"]
         assert [chart["result"]["type"] for chart in charts] == ["bar", "line", "pie"]
         assert all(part["args"] == part["result"] for part in (*charts, table))
+
+
+def test_a_service_outside_is_asked_and_its_answer_seen(demo: Demo) -> None:
+    with Play(demo, "weather") as play:
+        play.ended()
+        told = weather_in("New York")
+        said = f"It is {told['sky']} in New York, at {told['temperature']} \u00b0C. The vans can go."
+        assert play.seen() == {
+            "ops": [
+                asked_in(play),
+                ("dispatcher", "I look at the weather first.", "[fetchWeatherData: complete]", said),
+            ]
+        }
+        call = play.messages("ops")[1]["parts"][1]
+        assert (call["args"], call["result"]) == ({"city": "New York"}, told)
+
+
+def inside(part: dict[str, Any]) -> list[Any]:
+    """The calls of a sub-agent, each with its status and the calls inside it."""
+    return [
+        (call["toolName"], call["status"], inside(call))
+        if "child" in call
+        else (call["toolName"], call["status"])
+        for call in part["child"]["calls"]
+    ]
+
+
+def test_sub_agents_ask_further_and_try_again(demo: Demo) -> None:
+    with Play(demo, "research") as play:
+        play.ended()
+        assert play.seen().keys() == {"research"}
+        authors = [message["entityId"] for message in play.messages("research")]
+        assert authors == ["ada", "lead", "critic", "lead"]
+    with Play(demo, "research-more") as play:
+        play.ended()
+        said = "As in offices, so in hospitals: a ward with 45 nurses did it, and 32 hours each were enough."
+        assert play.seen() == {
+            "research": [
+                asked_in(play),
+                ("lead", "[askLibrarian: complete]", "[askStatistician: complete]", said),
+            ]
+        }
+        [librarian, statistician, _] = play.messages("research")[1]["parts"]
+        assert inside(librarian) == [("askArchivist", "complete", [("openBox", "complete")])]
+        assert inside(statistician) == [("divide", "error"), ("divide", "complete")]
 
 
 def test_agents_that_mention_each_other_speak_in_turn(demo: Demo) -> None:
