@@ -7,6 +7,7 @@ import pytest
 
 from roomful.app.demo.outside import weather_in
 from tests.http.playing import Demo, Play, in_words
+from tests.requirements import requirement
 from tests.servers.roomful import Event, Roomful
 
 YES: dict[str, Any] = {"approved": True}
@@ -23,6 +24,25 @@ def asked_in(play: Play) -> tuple[str, str]:
     return play.story["as"], play.story["text"]
 
 
+@pytest.mark.parametrize(("number", "name"), [(1, "MacBook Pro"), (2, "Dell XPS 15")])
+def test_a_laptop_that_is_selected_is_bought(demo: Demo, number: int, name: str) -> None:
+    with Play(demo, "laptops") as play:
+        play.ended()
+        [_, shelf] = play.messages("shopping")
+        play.answer(shelf["parts"][number], "ada", result={"selected": True})
+        play.in_space("shopping").wait_for("run.completed", 2)
+        cards = ["[ProductCard: waiting]"] * 2
+        cards[number - 1] = "[ProductCard: complete]"
+        assert play.seen() == {
+            "shopping": [
+                asked_in(play),
+                ("shop", "Here are some laptops:", *cards, "Want me to add any to your cart?"),
+                ("shop", f"Good choice! The {name} is in your cart."),
+            ]
+        }
+
+
+@requirement("C-14")
 @pytest.mark.parametrize(
     ("answer", "said"),
     [
@@ -45,6 +65,7 @@ def test_finance_decides_and_the_head_office_hears_it(demo: Demo, answer: Any, s
         assert play.messages("finance")[0]["parts"][0]["answeredBy"] == "grace"
 
 
+@requirement("D-12")
 @pytest.mark.parametrize(
     ("answer", "said"),
     [
@@ -70,6 +91,7 @@ def test_one_run_shows_something_in_three_spaces(demo: Demo, answer: Any, said: 
         assert demo.people["omar"].request("GET", picture["url"]).status_code == 404
 
 
+@requirement("D-10")
 def test_charts_appear_where_they_were_sent(demo: Demo) -> None:
     with Play(demo, "charts") as play:
         play.ended()
@@ -96,6 +118,7 @@ def test_charts_appear_where_they_were_sent(demo: Demo) -> None:
         assert all(part["args"] == part["result"] for part in (*charts, table))
 
 
+@requirement("D-09")
 def test_a_service_outside_is_asked_and_its_answer_seen(demo: Demo) -> None:
     with Play(demo, "weather") as play:
         play.ended()

@@ -35,6 +35,18 @@ def test_whoever_a_story_names_can_take_part(story: Any) -> None:
     assert not story.title.endswith(".")
 
 
+def test_the_page_about_the_demo_lists_every_story() -> None:
+    page = (Path(__file__).parents[2] / "docs/demo.md").read_text(encoding="utf-8")
+    names = {one.id: one.name for one in (*WORLD.people, *WORLD.spaces)}
+    rows = [f"| {names[story.as_]} | {names[story.space_id]} | {story.text} |" for story in WORLD.stories]
+    assert [row for row in rows if row not in page] == []
+
+
+def test_every_story_is_played_in_a_test() -> None:
+    played = (Path(__file__).parent / "test_demo_stories.py").read_text(encoding="utf-8")
+    assert [story.id for story in WORLD.stories if f'"{story.id}"' not in played] == []
+
+
 def test_a_story_is_found_by_its_id() -> None:
     assert len({story.id for story in WORLD.stories}) == len(WORLD.stories)
 
