@@ -215,8 +215,11 @@ def test_forms_ask_for_choices_a_date_and_a_file(demo: Demo) -> None:
         play.answer(when, "noa", result={"date": "2026-12-01"})
         file = noa.post("/api/blobs", b"Noa,Omar", headers={"content-type": "text/csv"}, expect=201)
         named = {"name": "guests.csv", **file}
+        assert demo.people["omar"].request("GET", file["url"]).status_code == 404
         play.answer(play.asked("studio", "pickFile"), "noa", result={"files": [named]})
         play.ended()
+        assert demo.people["omar"].request("GET", file["url"]).content == b"Noa,Omar"
+        assert demo.people["grace"].request("GET", file["url"]).status_code == 404
         assert play.seen() == {
             "studio": [
                 asked_in(play),
