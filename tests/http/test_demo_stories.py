@@ -339,3 +339,15 @@ def test_what_an_agent_writes_is_seen_while_it_writes(demo: Demo) -> None:
             return sum(event.name == "text-delta" for event in events)
 
         assert play.in_space("gallery").wait(deltas) > 20
+
+
+def test_every_space_says_what_to_try_there(demo: Demo) -> None:
+    for space_id, reader in demo.readers.items():
+        people = reader.get(f"/api/spaces/{space_id}/members")["members"]
+        owner = next(one["entityId"] for one in people if one["role"] == "owner")
+        with demo.people[owner].listen(space_id) as listener:
+            [run] = demo.people[owner].say(space_id, "Hello")["runs"]
+            listener.wait_for("run.completed", runId=run["runId"])
+        [*_, answer] = demo.people[owner].messages(space_id)
+        assert answer["runId"] == run["runId"]
+        assert answer["parts"][-1]["type"] == "text", space_id
