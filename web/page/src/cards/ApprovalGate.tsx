@@ -22,7 +22,7 @@ export function ApprovalGate({ args, status, result, part, nameOf }: ToolProps) 
   const isOpen = decided === undefined && (status === "waiting" || status === "streaming");
   return (
     <Card part={part} label={`Approve ${label}`} title={label} className="gate" {...(state && { state })}
-      kind={<><ShieldIcon />Approval needed</>}
+      kind={<><ShieldIcon />{isOpen ? "Approval needed" : "Approval"}</>}
       footer={(
         <>
           {decided !== undefined && (

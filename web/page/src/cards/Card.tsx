@@ -15,7 +15,7 @@ const STATES: Record<PartStatus, State> = {
   streaming: { words: "Writing…", tone: "busy", icon: <PenIcon /> },
   ready: { words: "Starting…", tone: "busy", icon: <SpinIcon /> },
   running: { words: "Working…", tone: "busy", icon: <SpinIcon /> },
-  waiting: { words: "Waiting for an answer", tone: "asks", icon: <ClockIcon /> },
+  waiting: { words: "Waiting", tone: "asks", icon: <ClockIcon /> },
   complete: { words: "Done", tone: "good", icon: <CheckIcon /> },
   error: { words: "Failed", tone: "wrong", icon: <AlertIcon /> },
   canceled: { words: "Canceled", tone: "quiet", icon: <StopIcon /> },

@@ -40,11 +40,12 @@ export function clock(iso: string | undefined, now = new Date()): string {
   return `${at.toLocaleDateString("en-GB", { day: "numeric", month: "short" })}, ${time}`;
 }
 
-/** "2026-11-20" → "Friday, 20 November 2026". What is no date stays as it is. */
-export function day(date: string): string {
+/** "2026-11-20" → "Friday, 20 November 2026", or "20 Nov 2026". What is no date stays as it is. */
+export function day(date: string, isShort = false): string {
   const [, year, month, dayOfMonth, time] = /^(\d{4})-(\d\d)-(\d\d)(?:T(\d\d:\d\d))?/.exec(date) ?? [];
   if (!year) return date;
   const at = new Date(Number(year), Number(month) - 1, Number(dayOfMonth));
-  const said = at.toLocaleDateString("en-GB", { weekday: "long", day: "numeric", month: "long", year: "numeric" });
+  const names = isShort ? { month: "short" } as const : { weekday: "long", month: "long" } as const;
+  const said = at.toLocaleDateString("en-GB", { ...names, day: "numeric", year: "numeric" });
   return time ? `${said}, ${time}` : said;
 }

@@ -7,9 +7,9 @@ type Links = Record<string, Pick<Tokens.Link, "href" | "title">>;
 // A line of markers alone may become a list, a heading, a rule or the end of a fence: it is shown when that is known.
 const UNDECIDED = /^[ \t]*(?:[-=*+#>|`~:_ \t]+|\d{1,3}[.)]?[ \t]*)$/;
 // So many containers in each other are nobody's text, and would cost more to read than they are worth.
-const TOO_DEEP = /^(?:[ \t]*(?:[>*+-]|\d+[.)])[ \t]?){16}/m;
+const TOO_DEEP = /^(?:[ \t]*(?:>|(?:[*+-]|\d{1,9}[.)])[ \t])){24}/m;
 // The end is read again when it has grown by this part of itself, so that a long block does not cost its square.
-const PART = 256;
+const PART = 128;
 
 export class Blocks {
   #source = "";
@@ -27,7 +27,8 @@ export class Blocks {
   read(given: string, isStreaming: boolean, now = false): readonly Token[] {
     const source = given.includes("\r") ? given.replace(/\r\n?/g, "\n") : given;
     if (source === this.#source && isStreaming === this.#wasStreaming && !(this.isBehind && now)) return this.#all;
-    if (!source.startsWith(this.#source) || this.#hasLateLinks(isStreaming)) this.#forget();
+    // Slices are compared at once; startsWith goes letter by letter.
+    if (source.slice(0, this.#source.length) !== this.#source || this.#hasLateLinks(isStreaming)) this.#forget();
     [this.#source, this.#wasStreaming] = [source, isStreaming];
     const text = isStreaming ? decided(source) : source;
     const growth = text.length - this.#readLength;
