@@ -113,6 +113,13 @@ test("an open fence is code and half a link is text", () => {
   assert.deepEqual(links(draw("see https://example.com and", true)), ["https://example.com/"]);
 });
 
+test("strong words and code look so before they end", () => {
+  for (const text of ["so **very lo", "so **very lo*"]) assert.equal(inner(draw(text, true)), '<p dir="auto">so <strong>very lo</strong></p>');
+  assert.equal(inner(draw("- run `npm te", true)), '<ul dir="auto"><li dir="auto">run <code>npm te</code></li></ul>');
+  for (const text of ["2 ** 3", "2**3", "so **very lo"]) assert.doesNotMatch(draw(text), /<strong>/);
+  assert.doesNotMatch(draw("2**3 is", true), /<strong>/);
+});
+
 test("a line of markers waits until it is known what it begins", () => {
   assert.equal(inner(draw("Items:\n-", true)), '<p dir="auto">Items:</p>');
   assert.equal(inner(draw("Items:\n- a", true)), '<p dir="auto">Items:</p><ul dir="auto"><li dir="auto">a</li></ul>');

@@ -12,13 +12,13 @@ export function rounded(value: number): number {
   return Number(value.toPrecision(4));
 }
 
-/** Money where it is, else whatever was sent. */
+/** Money where it is, in dollars where nobody says otherwise; else whatever was sent. */
 export function money(amount: unknown, currency: unknown): string {
   const value = numberIn(amount);
-  const code = text(currency);
+  const code = text(currency ?? (value === null ? "" : "USD"));
   if (value === null) return [text(amount), code].filter(Boolean).join(" ");
   if (/^[A-Za-z]{3}$/.test(code)) {
-    return new Intl.NumberFormat("en", { style: "currency", currency: code }).format(value);
+    return new Intl.NumberFormat("en", { style: "currency", currency: code, trailingZeroDisplay: "stripIfInteger" }).format(value);
   }
   return [figure(value), code].filter(Boolean).join(" ");
 }
