@@ -22,8 +22,10 @@ from roomful.domain.ports import Store
 from roomful.domain.run_changes import SaveRun
 from roomful.domain.runs import Lease, Run
 from roomful.domain.spaces import Role, Space
+from roomful.runs.agents import Agents
 from roomful.runs.answers import Answers
 from roomful.runs.bounds import Bounds
+from roomful.runs.inspecting import Inspecting
 from roomful.runs.intake import Intake
 from roomful.runs.outside.envelopes import Envelopes
 from roomful.runs.replies import Replies
@@ -283,6 +285,8 @@ async def open_visit(**changes: Any) -> Visit:
     worker = cast(Worker, IdleWorker(store))
     answers = FirstAnswers()
     starting = Starting(worker=worker, announcer=announcer, clock=clock, ids=ids)
+    bounds = Bounds(store, clock, ids)
+    agents = Agents(store, lambda config: config)
     intake = Intake(
         store=store,
         access=access,
@@ -290,7 +294,7 @@ async def open_visit(**changes: Any) -> Visit:
         starting=starting,
         waking=Waking(store=store, starting=starting, clock=clock),
         replies=Replies(store=store, worker=worker, announcer=announcer, clock=clock),
-        bounds=Bounds(store, clock, ids),
+        bounds=bounds,
         clock=clock,
         ids=ids,
     )
@@ -308,6 +312,7 @@ async def open_visit(**changes: Any) -> Visit:
         "envelopes": Envelopes(store=store, access=access, intake=intake),
         "worker": worker,
         "answers": cast(Answers, answers),
+        "inspecting": Inspecting(store=store, agents=agents, bounds=bounds, worker=worker),
         "limits": Limits(0, 0),
         "admin_digest": hashlib.sha256(ADMIN_KEY.encode()).digest(),
         "allowed_hosts": frozenset({"127.0.0.1", "localhost", "::1"}),

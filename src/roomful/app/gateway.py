@@ -117,6 +117,7 @@ class Gateway:
             envelopes=self.conversations.envelopes,
             worker=worker,
             answers=workshop.answers,
+            inspecting=workshop.inspecting,
             limits=Limits(settings.limit_posts, settings.limit_streams),
             admin_digest=admin_digest,
             allowed_hosts=_own_names(settings),

@@ -12,6 +12,7 @@ from roomful.runs.bounds import Bounds
 from roomful.runs.calls import Calls
 from roomful.runs.delegating import Children, Delegating
 from roomful.runs.hopeless import Hopeless
+from roomful.runs.inspecting import Inspecting
 from roomful.runs.intake import Intake
 from roomful.runs.leftover import Leftover
 from roomful.runs.loop import RunLoop
@@ -41,8 +42,8 @@ class Tools(Protocol):
 
 
 class Workshop:
-    """`intake` is where runs come from outside, `answers` what they waited for, `starting` how each begins;
-    the worker is told what to drive and what to look after."""
+    """`intake` is where runs come from outside, `answers` what they waited for, `starting` how each begins,
+    `inspecting` how its owner looks into one; the worker is told what to drive and what to look after."""
 
     def __init__(
         self,
@@ -92,6 +93,7 @@ class Workshop:
             store=store, access=access, announcer=announcer, starting=starting, waking=waking,
             replies=replies, bounds=bounds, clock=clock, ids=ids,
         )  # fmt: skip
+        self.inspecting = Inspecting(store=store, agents=agents, bounds=bounds, worker=worker)
         worker.use(loop.drive)
         hopeless = Hopeless(store=store, settling=settling)
         for hook in (children.ended, leftover.hand_on_from, hopeless.look):

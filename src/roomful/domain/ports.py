@@ -175,6 +175,10 @@ class Store(Protocol):
         """Those that have not ended."""
         ...
 
+    async def runs_in_root(self, root_run_id: str) -> int:
+        """How many one trigger has led to, ended or not, with the first."""
+        ...
+
     async def tokens_of_root(self, root_run_id: str) -> int: ...
     async def handed(self, run_id: str) -> list[Handed]:
         """The messages that a run was given while it was at work, in the order of their coming."""

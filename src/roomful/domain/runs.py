@@ -8,7 +8,7 @@ import msgspec
 from roomful.domain.messages import MemberAnswer
 from roomful.domain.shape import UNSET, Json, Noun, Unset
 from roomful.domain.tools import Visibility
-from roomful.domain.usage import Usage
+from roomful.domain.usage import Price, Usage
 
 RunStatus = Literal["queued", "running", "waiting_tool", "waiting_reply", "completed", "failed", "canceled"]
 ENDED: frozenset[RunStatus] = frozenset({"completed", "failed", "canceled"})
@@ -85,6 +85,8 @@ class Run(Noun):
     """It is being stopped: whoever drives it only brings that to its end."""
     in_turn: bool | Unset = UNSET
     """It begins only when no other such run of its agent is at work."""
+    at_work_since: str | Unset = UNSET
+    """When it went to work for the last time. Unset while it waits."""
 
     @property
     def ended(self) -> bool:
@@ -183,6 +185,8 @@ class Step(Noun):
     started_at: str | Unset = UNSET
     ended_at: str | Unset = UNSET
     """When the model's answer was over; its calls are executed after that."""
+    price: Price | Unset = UNSET
+    """What the model cost then, if the configuration said it."""
 
 
 class Handed(Noun):

@@ -43,9 +43,6 @@ class Agents:
         self._more_tools = more_tools
         self._made: dict[str, tuple[str, AgentSpec]] = {}
 
-    async def find(self, agent_id: str) -> AgentSpec:
-        return await self._equipped(await self._configured(agent_id))
-
     async def _configured(self, agent_id: str) -> AgentSpec:
         agent = await self._store.agent(agent_id)
         if agent is None:
@@ -62,7 +59,11 @@ class Agents:
     async def of_run(self, run: Run) -> AgentSpec:
         """Whom the run is of: an agent, or one that is written in a tool of the run that called it. It may go
         no further than the agent with whom it all began."""
-        spec = await self._of_run(run)
+        return await self._equipped(await self.written_for(run))
+
+    async def written_for(self, run: Run) -> AgentSpec:
+        """The same by its configuration alone, without the tools that this leads to."""
+        spec = await self._written_for(run)
         root = await self._store.run(run.root_run_id) if run.root_run_id != run.id else None
         if root is None:
             return spec
@@ -71,21 +72,21 @@ class Agents:
             spec = msgspec.structs.replace(spec, limits=spec.limits.within(limits))
         return spec
 
-    async def _of_run(self, run: Run) -> AgentSpec:
+    async def _written_for(self, run: Run) -> AgentSpec:
         if run.called_as is UNSET or not run.called_as.is_inline:
-            return await self.find(run.agent_id)
+            return await self._configured(run.agent_id)
         call = await self._store.call(run.parent_call_id or "")
         caller = await self._store.run(call.run_id) if call is not None else None
         if call is None or caller is None:
             raise NotFound("the run that called this one is gone")
-        tools = {tool.name: tool for tool in (await self._of_run(caller)).tools}
+        tools = {tool.name: tool for tool in (await self._written_for(caller)).tools}
         tool = tools.get(call.tool_name)
         if tool is None or not isinstance(tool.executor, SubAgent) or tool.executor.config is None:
             raise NotFound(f"{run.agent_id} has no sub-agent {call.tool_name!r} any more")
         config = tool.executor.config
         spec = configure(config, agent_id=config.get("id") or "inline", trusted=True)
         tools_of_it = tuple(map(self._complete, spec.tools))
-        return await self._equipped(msgspec.structs.replace(spec, id=run.agent_id, tools=tools_of_it))
+        return msgspec.structs.replace(spec, id=run.agent_id, tools=tools_of_it)
 
     async def _equipped(self, agent: AgentSpec) -> AgentSpec:
         if self._more_tools is None or not agent.mcp_servers:

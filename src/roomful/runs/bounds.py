@@ -5,10 +5,12 @@ from datetime import UTC, datetime
 from roomful.domain.agents import AgentSpec, Limits
 from roomful.domain.changes import Change
 from roomful.domain.errors import OverBound
+from roomful.domain.inspection import Bound
 from roomful.domain.messages import ToolCallPart
 from roomful.domain.ports import Clock, Ids, Store
 from roomful.domain.run_changes import ExpectRoom
 from roomful.domain.runs import Run
+from roomful.domain.shape import UNSET
 from roomful.runs.past import Past
 
 PART = "limit"
@@ -69,6 +71,25 @@ class Bounds:
                     f"what one trigger led to has used {used} tokens of {limits.tokens_per_root} "
                     "(limits.tokensPerRoot)",
                 )
+
+    async def used(self, limits: Limits, run: Run, past: Past) -> list[Bound]:
+        """How much of what they may the run and its root have used, by the numbers that stop them."""
+        root = run.root_run_id
+        return [
+            Bound("maxSteps", past.next_step, limits.max_steps),
+            Bound("callsPerRun", len(past.calls), limits.calls_per_run),
+            Bound("depth", run.depth, limits.depth),
+            Bound("runsPerRoot", await self._store.runs_in_root(root), limits.runs_per_root),
+            Bound("tokensPerRoot", await self._store.tokens_of_root(root), limits.tokens_per_root),
+            Bound("runSeconds", self._seconds_at_work(run), limits.run_seconds),
+        ]
+
+    def _seconds_at_work(self, run: Run) -> float:
+        if run.at_work_since is UNSET:
+            return 0
+        until = self._clock.iso() if run.ended_at is UNSET else run.ended_at
+        worked = datetime.fromisoformat(until) - datetime.fromisoformat(run.at_work_since)
+        return max(0.0, worked.total_seconds())
 
     def part(self, bound: OverBound, run: Run) -> ToolCallPart:
         """What a space sees of it."""

@@ -98,8 +98,10 @@ class RunLoop:
         voice.resume(await self._store.open_messages(run.id))
         voice.trail = await find_trail(self._store, run)
         agent = await self._equip(run)
+        run.at_work_since = voice.iso()
         if agent.spec.limits.run_seconds is not None:
             clock.reschedule(asyncio.get_running_loop().time() + agent.spec.limits.run_seconds)
+            voice.keep([SaveRun(msgspec.structs.replace(run))])
         past = await read_past(self._store, run.id)
         done = await self._take_up(voice, past, agent)
         opening: list[ModelMessage] | None = None
@@ -135,6 +137,7 @@ class RunLoop:
             usage=said.usage,
             started_at=voice.began[past.next_step],
             ended_at=voice.iso(),
+            price=agent.spec.model.price or UNSET,
         )
         run.usage = (run.usage or Usage()).plus(said.usage)
         first: list[Change] = [SaveStep(step)]
@@ -235,6 +238,7 @@ class RunLoop:
         commit that parks the run finds out, whatever the moment."""
         await voice.settled()
         voice.run.pending_tool_calls = [pending(call) for call in calls]
+        voice.run.at_work_since = UNSET
         for_reply = all(call.waits_for == "reply" for call in calls)
         await voice.park("waiting_reply" if for_reply else "waiting_tool")
         run = await self._store.run(voice.run.id)

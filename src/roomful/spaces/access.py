@@ -15,6 +15,11 @@ from roomful.spaces.trails import spaces_showing
 Action = Literal["read", "write", "own"]
 
 
+def owns(principal: Principal, agent: Agent | None) -> bool:
+    """The operator has every agent, also those that are gone."""
+    return principal.is_admin or (agent is not None and agent.owner_id == principal.entity_id)
+
+
 def no_space(space_id: str) -> NotFound:
     """One sentence for unknown and forbidden alike, so that ids cannot be probed."""
     return NotFound(f"there is no space {space_id!r} that you are in")
@@ -47,7 +52,7 @@ class Access:
     async def agent(self, principal: Principal, agent_id: str) -> Agent:
         """The agent, if this principal may change it."""
         agent = await self._store.agent(agent_id)
-        if agent is None or not (principal.is_admin or agent.owner_id == principal.entity_id):
+        if agent is None or not owns(principal, agent):
             raise NotFound(f"there is no agent {agent_id!r} of yours")
         return agent
 
@@ -65,10 +70,7 @@ class Access:
 
     async def owns_run(self, principal: Principal, run: Run) -> bool:
         """The operator and the agent's owner see a run whole."""
-        if principal.is_admin:
-            return True
-        agent = await self._store.agent(run.agent_id)
-        return agent is not None and agent.owner_id == principal.entity_id
+        return principal.is_admin or owns(principal, await self._store.agent(run.agent_id))
 
     async def run(self, principal: Principal, run_id: str) -> tuple[Run, list[str] | None]:
         """A run and the spaces through which the principal sees it; None: they see all of it."""

@@ -68,6 +68,7 @@ def run_through(run: Run, through: Sequence[str]) -> Run:
         usage=UNSET,
         started_by=run.started_by if run.trigger.space_id in through else UNSET,
         called_as=UNSET,
+        at_work_since=UNSET,
         asks_in=run.asks_in if run.asks_in in through else UNSET,
         shown_in=[space_id for space_id in run.shown_in if space_id in through],
     )

@@ -46,8 +46,7 @@ def expect_room(wanted: ExpectRoom) -> Write:
 
     def write(db: Database) -> None:
         db.rows(_LOCK_RUN, (wanted.root_run_id,))
-        [(below,)] = db.rows(_BELOW_ROOT, (wanted.root_run_id,))
-        if below + 1 >= wanted.runs_per_root:
+        if _in_root(db.rows(_BELOW_ROOT, (wanted.root_run_id,))) >= wanted.runs_per_root:
             raise OverBound(
                 "runsPerRoot", f"one trigger may lead to {wanted.runs_per_root} runs (limits.runsPerRoot)"
             )
@@ -151,6 +150,15 @@ async def runs_of_root(reader: Reader, root_run_id: str) -> list[Run]:
         (root_run_id, root_run_id),
     )
     return [_decode_run(body) for (body,) in rows]
+
+
+async def runs_in_root(reader: Reader, root_run_id: str) -> int:
+    return _in_root(await reader.rows(_BELOW_ROOT, (root_run_id,)))
+
+
+def _in_root(below: Sequence[Sequence[int]]) -> int:
+    """The root itself counts."""
+    return below[0][0] + 1
 
 
 async def tokens_of_root(reader: Reader, root_run_id: str) -> int:

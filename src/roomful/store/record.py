@@ -172,6 +172,9 @@ class Record:
     async def runs_of_root(self, root_run_id: str) -> list[Run]:
         return await company.runs_of_root(self._reader, root_run_id)
 
+    async def runs_in_root(self, root_run_id: str) -> int:
+        return await company.runs_in_root(self._reader, root_run_id)
+
     async def tokens_of_root(self, root_run_id: str) -> int:
         return await company.tokens_of_root(self._reader, root_run_id)
 

@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable
 from roomful.domain.neighbours import Others
 from roomful.domain.ports import Bus, Clock, Ids, Store
 from roomful.runs.answers import Answers
+from roomful.runs.inspecting import Inspecting
 from roomful.runs.intake import Intake
 from roomful.runs.outside.envelopes import Envelopes
 from roomful.runs.worker import Worker
@@ -31,6 +32,7 @@ class House:
     envelopes: Envelopes
     worker: Worker
     answers: Answers
+    inspecting: Inspecting
     limits: Limits
     admin_digest: bytes
     allowed_hosts: frozenset[str]

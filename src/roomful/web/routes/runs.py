@@ -8,13 +8,14 @@ from starlette.types import ASGIApp
 from roomful.domain.changes import Change
 from roomful.domain.entities import Principal
 from roomful.domain.errors import Conflict, Forbidden, Invalid, NotFound
+from roomful.domain.inspection import Inspection
 from roomful.domain.runs import Run, RunStatus
 from roomful.domain.shape import UNSET, Json, Noun, Unset
 from roomful.spaces.access import no_space
 from roomful.web.ask import AnyRoute, Ask, Body, Route, json_answer
 from roomful.web.house import House
 from roomful.web.queries import Limit, NoQuery, Query
-from roomful.web.rules import CALLER, RETRIES_RUN, SEES_RUN, STOPS_RUN, Seen
+from roomful.web.rules import CALLER, OWNS_RUN, RETRIES_RUN, SEES_RUN, STOPS_RUN, Seen
 from roomful.web.views import run_seen
 
 MOST_SPACES = 100
@@ -62,6 +63,10 @@ async def list_runs(ask: Ask[None, RunQuery, None]) -> ASGIApp:
 
 async def get_run(ask: Ask[None, NoQuery, Seen]) -> ASGIApp:
     return json_answer(run_seen(*ask.about))
+
+
+async def inspect_run(ask: Ask[None, NoQuery, Run]) -> ASGIApp:
+    return json_answer(await ask.house.inspecting.inspect(ask.principal, ask.about))
 
 
 async def cancel_run(ask: Ask[None, NoQuery, Seen]) -> ASGIApp:
@@ -146,6 +151,14 @@ ROUTES: tuple[AnyRoute, ...] = (
         answer=Runs,
     ),
     Route("GET", "/api/runs/{id}", get_run, SEES_RUN, "One run, as I may see it", answer=Run),
+    Route(
+        "GET",
+        "/api/runs/{id}/inspection",
+        inspect_run,
+        OWNS_RUN,
+        "A run and those it called, with everything that they did and used",
+        answer=Inspection,
+    ),
     Route("POST", "/api/runs/{id}/cancel", cancel_run, STOPS_RUN, "Stop a run for good", answer=Run),
     Route(
         "POST",
