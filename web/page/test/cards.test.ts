@@ -44,7 +44,9 @@ const HOSTILE: Json[] = [
 const STATUSES: ToolCallPart["status"][] = ["streaming", "ready", "running", "waiting", "complete", "error", "canceled", "unknown"];
 
 function nested(depth: number): Json {
-  return depth ? { more: [nested(depth - 1)] } : "end";
+  let made: Json = "end";
+  for (let left = depth; left > 0; left -= 1) made = { more: [made] };
+  return made;
 }
 
 function part(name: string, more: Partial<ToolCallPart> = {}): ToolCallPart {
@@ -53,7 +55,7 @@ function part(name: string, more: Partial<ToolCallPart> = {}): ToolCallPart {
 
 function isHarmless(given: ToolCallPart, isGate = false): string {
   const html = draw(given, isGate);
-  assert.deepEqual(dangersIn(html), [], JSON.stringify(given).slice(0, 300));
+  assert.deepEqual(dangersIn(html), []);
   assert.match(html, /role="group"/);
   return html;
 }
@@ -108,6 +110,16 @@ test("a gate is drawn with whatever arguments", () => {
   assert.match(html, /Shop Agent wants to call transferMoney, asked by Grace in finance\./);
 });
 
+test("what is nested without end is shown", () => {
+  for (const name of ["fetchWeatherData", "ApprovalForm", "Table", "Chart"]) {
+    for (const depth of [1000, 20_000]) {
+      const html = isHarmless(part(name, { status: "complete", args: { title: nested(depth), rows: [nested(depth)], x: nested(depth) } }));
+      assert.ok(html.length < 250_000, `${html.length} letters`);
+    }
+  }
+  isHarmless(part("pay", { asks: "approval", args: { x: nested(20_000) } }), true);
+});
+
 test("polls, questions and trails take whatever comes", () => {
   for (const wrong of HOSTILE) {
     isHarmless(part("Poll", { args: ARGS["Poll"]!, answers: [{ entityId: "ada", result: wrong, at: "x" }] }));
@@ -139,7 +151,9 @@ test("pictures are loaded from this gateway only", () => {
   const shown = (url: string) => draw(part("ImageResult", { status: "complete", args: { prompt: "x" }, result: { images: [{ url }] } }));
   assert.match(shown("/api/blobs/blb_1"), /<span data-image="\/api\/blobs\/blb_1">/);
   assert.match(shown("https://evil.example/x.png"), /<a class="link"[^>]*>https:\/\/evil\.example\/x\.png<\/a>/);
-  assert.doesNotMatch(shown("/api/blobs/../x"), /data-image|<a/);
+  for (const url of ["/api/blobs/../x", "/api/blobs/a/../b", "/api/blobs/a?b", "/api/blobs/a b", "/api/blobs/" + "a".repeat(65), "x/api/blobs/a"]) {
+    assert.doesNotMatch(shown(url), /data-image|<a/, url);
+  }
 });
 
 test("numbers are drawn whatever they are called", () => {

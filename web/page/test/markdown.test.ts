@@ -95,6 +95,15 @@ test("nothing that others write becomes markup", () => {
   }
 });
 
+test("containers in containers cost no more than other words", () => {
+  for (const text of [">".repeat(20_000), "- ".repeat(10_000), "1. ".repeat(7_000)]) {
+    const begun = performance.now();
+    assert.match(inner(draw(text)), /^<p dir="auto">/);
+    assert.ok(performance.now() - begun < 500);
+  }
+  assert.match(draw("a\n\n" + "-".repeat(60) + "\n\n> > > b"), /<hr\/>.*<blockquote/);
+});
+
 test("html is shown as it was written", () => {
   assert.equal(inner(draw("<b>x</b>")), '<p dir="auto">&lt;b&gt;x&lt;/b&gt;</p>');
   assert.match(draw("<div>\nx\n</div>"), /&lt;div&gt;\nx\n&lt;\/div&gt;/);
@@ -127,7 +136,8 @@ test("a line of markers waits until it is known what it begins", () => {
 });
 
 test("a text read as it grows ends as the text read at once", () => {
-  const texts = [SAMPLE, SAMPLE.replaceAll("\n", "\r\n"), SAMPLE.repeat(4), ...HOSTILE.slice(0, 50).map((text) => `a\n\n${text}\n\nb\n\n- c\n\n${text}`)];
+  const joined = ["b\n```a` c", "> a\n```x`y", "one\n\ntwo\n```js`s\n\nthree"]; // a fence that turns out to be none
+  const texts = [...joined, SAMPLE, SAMPLE.replaceAll("\n", "\r\n"), SAMPLE.repeat(4), ...HOSTILE.slice(0, 50).map((text) => `a\n\n${text}\n\nb\n\n- c\n\n${text}`)];
   for (const text of texts) {
     for (const step of [1, 3, 7]) {
       const blocks = new Blocks();

@@ -19,7 +19,15 @@ export function isBlob(value: unknown): value is string {
 export function text(value: unknown): string {
   if (value === undefined || value === null) return "";
   if (typeof value === "string") return value;
-  return (JSON.stringify(value) ?? String(value)).slice(0, LONGEST);
+  return json(value).slice(0, LONGEST);
+}
+
+function json(value: unknown, indent?: number): string {
+  try {
+    return JSON.stringify(value, null, indent) ?? "";
+  } catch {
+    return "(too deeply nested to be shown)";
+  }
 }
 
 /** A number, also where it was sent as text. */
@@ -59,7 +67,7 @@ export function inWords(name: string): string {
 export function exactJson(value: unknown): string {
   const hidden = /[\u007f-\u009f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb]|\udb40[\udc00-\udfff]/g;
   const code = (unit: string) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
-  return (JSON.stringify(value, null, 2) ?? "").replace(hidden, (found) => found.split("").map(code).join(""));
+  return json(value, 2).replace(hidden, (found) => found.split("").map(code).join(""));
 }
 
 /** What somebody typed: JSON as it is, other words as a text. */

@@ -1,9 +1,9 @@
 import { Fragment, type ReactNode } from "react";
 import type { Token, Tokens } from "marked";
 import { BlobImage, BlobLink } from "../blobs.tsx";
+import { isBlob } from "../cards/read.ts";
 import { SafeLink } from "./SafeLink.tsx";
 
-const BLOB = /^\/api\/blobs\/[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/;
 const NAMED: Record<string, string> = {
   amp: "&", lt: "<", gt: ">", quot: '"', apos: "'", nbsp: "\u00a0", copy: "©", hellip: "…", mdash: "—", ndash: "–", rarr: "→", larr: "←", times: "×", euro: "€",
 };
@@ -31,13 +31,13 @@ function drawn(token: Token, depth: number): ReactNode {
 }
 
 function Link({ token, children }: { token: Tokens.Link; children: ReactNode }) {
-  if (BLOB.test(token.href)) return <BlobLink url={token.href}>{children}</BlobLink>;
+  if (isBlob(token.href)) return <BlobLink url={token.href}>{children}</BlobLink>;
   return <SafeLink href={token.href}>{children}</SafeLink>;
 }
 
 function Image({ token: { href, text } }: { token: Tokens.Image }) {
   const alt = decoded(text);
-  if (BLOB.test(href)) return <BlobImage url={href} alt={alt} />;
+  if (isBlob(href)) return <BlobImage url={href} alt={alt} />;
   return <>{alt && `${alt} `}<SafeLink href={href}>{href}</SafeLink></>;
 }
 
