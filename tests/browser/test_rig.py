@@ -10,7 +10,6 @@ from tests.browser.smoothness import smoothness
 from tests.browser.windows import Windows, offline
 from tests.servers.roomful import Roomful
 
-NOBODY = ("/api/session",)  # that nobody is in yet is found out by asking
 REACHED = "fetch('/api/demo').then(() => true, () => false)"
 FOLLOW = """async ([token]) => {
   const headers = {authorization: `Bearer ${token}`};
@@ -49,14 +48,14 @@ def test_what_goes_wrong_in_a_window_is_told(browser: Browser, demo: Roomful) ->
 
 def test_a_tolerated_problem_is_none(browser: Browser, demo: Roomful) -> None:
     windows = Windows(browser, demo)
-    page = windows(tolerates=("expected", *NOBODY))
+    page = windows(tolerates=("expected",))
     with page.expect_console_message():
         page.evaluate("console.error('as expected')")
     assert windows.close() == []
 
 
 def test_without_a_network_a_window_gets_nothing(window: Windows) -> None:
-    page = window(tolerates=("ERR_INTERNET_DISCONNECTED", *NOBODY))
+    page = window(tolerates=("ERR_INTERNET_DISCONNECTED",))
     with offline(page):
         assert page.evaluate(REACHED) is False
         assert page.evaluate("navigator.onLine") is False
@@ -66,7 +65,7 @@ def test_without_a_network_a_window_gets_nothing(window: Windows) -> None:
 def test_a_cut_line_breaks_streams_and_lets_nothing_through(
     window: Windows, line: Line, demo: Roomful
 ) -> None:
-    page = window(at=line, tolerates=("ERR_", *NOBODY))
+    page = window(at=line, tolerates=("ERR_",))
     page.evaluate(FOLLOW, [httpx.get(f"{demo.url}/api/demo").json()[0]["token"]])
     with line.cut():
         assert page.evaluate("window.ended") == "TypeError: network error"
@@ -75,15 +74,15 @@ def test_a_cut_line_breaks_streams_and_lets_nothing_through(
 
 
 def test_axe_tells_what_is_serious(window: Windows) -> None:
-    page = window(tolerates=NOBODY)
-    assert axe(page) == []
+    page = window()
+    before = axe(page)
     page.evaluate("document.querySelector('main').append(document.createElement('button'))")
-    [found] = axe(page)
+    [found] = set(axe(page)) - set(before)
     assert found.startswith("button-name (critical)")
 
 
 def test_a_task_that_holds_the_page_up_is_seen(window: Windows) -> None:
-    page = window(tolerates=NOBODY)
+    page = window()
     with smoothness(page) as quiet:
         page.wait_for_timeout(300)
     with smoothness(page) as held_up:
@@ -99,5 +98,5 @@ def test_a_picture_is_kept_where_it_is_asked_for(
 ) -> None:
     folder = tmp_path_factory.mktemp("pictures")
     monkeypatch.setenv("ROOMFUL_SCREENSHOTS", str(folder))
-    picture(window(phone=True, dark=True, tolerates=NOBODY), "door")
+    picture(window(phone=True, dark=True), "door")
     assert (folder / "door.png").stat().st_size > 1000

@@ -1,11 +1,11 @@
 // What the web page has of a space: its own fold, fed by the space's stream.
 import { createParser } from "eventsource-parser";
 
-import { View } from "../../src/roomful/web/page/fold.js";
+import { SpaceView } from "../../web/client/src/fold.ts";
 import { answer, note } from "./lines.mjs";
 
 const { url, token, space } = JSON.parse(process.argv[2]);
-const view = new View();
+const view = new SpaceView();
 
 async function follow() {
   const headers = { authorization: `Bearer ${token}` };

@@ -213,3 +213,18 @@ async def test_the_oldest_of_too_many_sessions_ends(house: Visit) -> None:
     assert (await house.ask("GET", "/api/session", headers=cookies[0])).status == 401
     assert (await house.ask("GET", "/api/session", headers=cookies[-1])).status == 200
     assert len((await house.ask("GET", "/api/entities/ada/tokens", token=ada)).json["tokens"]) == 21
+
+
+@story()
+async def test_at_the_door_nobody_is_no_error(house: Visit) -> None:
+    ada = await house.person("ada")
+    cookie = cookie_of(await house.ask("POST", "/api/session", {"token": ada}, headers=OWN_PAGE))
+
+    nobody = await house.ask("GET", "/api/door")
+    stranger = await house.ask("GET", "/api/door", token="no-such-token")
+    by_token = await house.ask("GET", "/api/door", token=ada)
+    by_cookie = await house.ask("GET", "/api/door", headers=cookie)
+
+    assert (nobody.status, nobody.json) == (200, {"people": []})
+    assert (stranger.status, stranger.json) == (200, {"people": []})
+    assert by_token.json["me"]["id"] == by_cookie.json["me"]["id"] == "ada"

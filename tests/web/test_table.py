@@ -16,7 +16,6 @@ from tests.web.visiting import Visit, story
 OPEN = {
     ("GET", "/"),
     ("GET", "/page.js"),
-    ("GET", "/fold.js"),
     ("GET", "/page.css"),
     ("GET", "/icon.svg"),
     ("GET", "/healthz"),
@@ -24,6 +23,7 @@ OPEN = {
     ("GET", "/openapi.json"),
     ("GET", "/.well-known/oauth-protected-resource"),
     ("GET", "/.well-known/oauth-protected-resource/mcp"),
+    ("GET", "/api/door"),
     ("POST", "/api/session"),
     ("POST", "/api/callbacks/{callId}/{key}"),
 }
