@@ -116,20 +116,22 @@ def test_one_run_shows_something_in_three_spaces(window: Windows) -> None:
 
 def test_everybody_votes_and_may_change_their_mind_until_the_poll_is_closed(window: Windows) -> None:
     ada, husam, grace = window("ada", "team"), window("husam", "team", dark=True), window("grace", "team")
-    with streamed(ada, husam), nothing_elsewhere(ada, "Team"), nothing_elsewhere(husam, "Team"):
-        try_this(ada, "Vote on lunch")
-        vote(husam, "Pizza")
-        shows(grace, "Pizza 1 vote", "Sushi 0 votes")
-        vote(grace, "Sushi")
-        shows(husam, "Pizza 1 vote", "Sushi 1 vote")
-        vote(husam, "Sushi")
-        vote(ada, "Falafel")
-        for page in (ada, husam, grace):
-            shows(page, "Falafel 1 vote", "Pizza 0 votes", "Sushi 2 votes")
-            expect(card(page, LUNCH).get_by_role("radio", checked=True)).to_have_count(1)
+    everybody = (ada, husam, grace)
+    with nothing_elsewhere(ada, "Team"), nothing_elsewhere(husam, "Team"):
+        with streamed(*everybody):
+            try_this(ada, "Vote on lunch")
+            vote(husam, "Pizza")
+            shows(grace, "Pizza 1 vote", "Sushi 0 votes")
+            vote(grace, "Sushi")
+            shows(husam, "Pizza 1 vote", "Sushi 1 vote")
+            vote(husam, "Sushi")
+            vote(ada, "Falafel")
+            for page in everybody:
+                shows(page, "Falafel 1 vote", "Pizza 0 votes", "Sushi 2 votes")
+                expect(card(page, LUNCH).get_by_role("radio", checked=True)).to_have_count(1)
         stays(ada, husam)
         press(card(ada, LUNCH), "Close poll")
-        for page in (ada, husam, grace):
+        for page in everybody:
             done(page, "Host", "Sushi wins. I have booked a table.")
             expect(card(page, LUNCH)).to_contain_text("Closed by Ada ·")
             shows(page, "Falafel 1 vote", "Pizza 0 votes", "Sushi 2 votes")
