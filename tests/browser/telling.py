@@ -10,12 +10,13 @@ with streamed(ada), nothing_elsewhere(ada, "Head office", "Finance"):
 import contextlib
 from collections.abc import Iterator
 
-from playwright.sync_api import Locator, Page, TimeoutError, expect
+from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import TimeoutError as TookTooLong
 
 from tests.browser.looking import axe, picture
 from tests.browser.windows import PHONE
 
-# Of each message: who says it, and what is under its head; then the pictures that are there, and what is chosen.
+# Of each message: who says it, what is under its head, the pictures that are there, and what is chosen.
 _SEEN = """() => [...document.querySelectorAll("[role=log] article")].map((article) => {
   const head = article.querySelector("header");
   const under = head ? head.parentElement.innerText.slice(head.innerText.length) : article.innerText;
@@ -29,7 +30,8 @@ _WATCH = f"""() => {{
   const see = {_SEEN};
   const states = new Set();
   const watch = new MutationObserver(() => states.add(JSON.stringify(see().at(-1))));
-  watch.observe(document.querySelector("[role=log]"), {{subtree: true, childList: true, characterData: true}});
+  const log = document.querySelector("[role=log]");
+  watch.observe(log, {{subtree: true, childList: true, characterData: true}});
   window.states = states;
 }}"""
 _ELSEWHERE = """(names) => [...document.querySelectorAll("nav a[href^='#']")]
@@ -61,8 +63,12 @@ def press(where: Page | Locator, name: str) -> None:
     where.get_by_role("button", name=name, exact=True).click()
 
 
-def say(page: Page, text: str) -> None:
+def write(page: Page, text: str) -> None:
     page.get_by_role("textbox", name="Message").fill(text)
+
+
+def say(page: Page, text: str) -> None:
+    write(page, text)
     press(page, "Send")
 
 
@@ -101,7 +107,7 @@ def stays(*pages: Page) -> None:
     for page in pages:
         before = page.evaluate(_SEEN)
         page.reload()
-        with contextlib.suppress(TimeoutError):
+        with contextlib.suppress(TookTooLong):
             page.wait_for_function(_AS_BEFORE, arg=before, timeout=15_000)
         after = page.evaluate(_SEEN)
         assert after == before, (before, after)

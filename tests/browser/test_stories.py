@@ -1,10 +1,11 @@
-"""The stories in which people answer what agents ask, each told in the windows of those who have a part in it."""
+"""The stories in which people answer what agents ask, each in the windows of those who have a part in it."""
 
 import re
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import FilePayload, Page, expect
 
+from tests.browser.looking import picture
 from tests.browser.telling import (
     card,
     done,
@@ -20,6 +21,7 @@ from tests.browser.telling import (
 from tests.browser.windows import Windows
 from tests.servers.roomful import Roomful
 
+LIST = "Who comes along? Give me the list."
 LUNCH = "Where do we have lunch on Thursday?"
 
 
@@ -62,13 +64,10 @@ def test_money_is_asked_for_in_one_space_and_approved_in_another(window: Windows
         expect(form).to_contain_text("Approved by Grace ·")
         done(ada, "Aide", "Finance approved it: the 50,000 dollars are yours.")
         done(grace, "Aide", "Approved by Grace")
+    asked = "I am asking Finance for 50,000 dollars for the marketing of the fourth quarter."
     assert seen(ada)[-2:] == [
         ("Ada", "Can we have a budget for marketing in the fourth quarter?"),
-        (
-            "Aide",
-            "I am asking Finance for 50,000 dollars for the marketing of the fourth quarter. "
-            "Finance approved it: the 50,000 dollars are yours.",
-        ),
+        ("Aide", f"{asked} Finance approved it: the 50,000 dollars are yours."),
     ]
     stays(ada, grace)
     looks_well("approval", ada, grace)
@@ -138,6 +137,78 @@ def test_everybody_votes_and_may_change_their_mind_until_the_poll_is_closed(wind
             expect(card(page, LUNCH).get_by_role("radio", name="Pizza")).to_be_disabled()
     stays(ada, husam, grace)
     looks_well("poll", ada, husam)
+
+
+def test_forms_ask_for_choices_a_date_and_a_file(window: Windows) -> None:
+    noa, omar = window("noa", "studio"), window("omar", "studio", dark=True)
+    with streamed(noa, omar), nothing_elsewhere(noa, "Studio"), nothing_elsewhere(omar, "Studio"):
+        try_this(noa, "Plan the offsite")
+        where = card(noa, "Where do we go?")
+        expect(where.get_by_role("button", name="Choose")).to_be_disabled()
+        where.get_by_role("radio", name="A cabin").check()
+        press(where, "Choose")
+        expect(last(omar, "Planner")).to_contain_text("The cabin, good. Two more questions.")
+        what = card(omar, "What do we do there?")
+        what.get_by_role("checkbox", name="Hiking").check()
+        what.get_by_role("checkbox", name="Cooking").check()
+        press(what, "Choose")
+        when = card(noa, "When do we leave?")
+        when.get_by_label("Date").fill("2026-12-01")
+        press(when, "Choose")
+        who = card(noa, LIST)
+        guests = FilePayload(name="guests.csv", mimeType="text/csv", buffer=b"Noa,Omar")
+        who.get_by_label("Choose a file").set_input_files(guests)
+        press(who, "Send file")
+        for page in (noa, omar):
+            done(page, "Planner", "I have guests.csv. The offsite is planned.")
+            expect(card(page, "Where do we go?")).to_contain_text("Answered by Noa ·")
+            expect(card(page, "Where do we go?").get_by_role("radio", name="A cabin")).to_be_checked()
+            expect(card(page, "What do we do there?")).to_contain_text("Answered by Omar ·")
+            expect(card(page, "What do we do there?").get_by_role("checkbox", checked=True)).to_have_count(2)
+            expect(card(page, "When do we leave?")).to_contain_text("Tuesday, 1 December 2026")
+            expect(card(page, LIST)).to_contain_text("guests.csv")
+    assert seen(noa) == seen(omar)
+    stays(noa, omar)
+    looks_well("offsite", noa, omar)
+
+
+def test_a_payment_is_made_as_the_owner_changed_it(window: Windows) -> None:
+    ada = window("ada", "finance", tolerates=("403",))
+    grace = window("grace", "finance", dark=True)
+    with streamed(ada, grace), nothing_elsewhere(ada, "Finance"), nothing_elsewhere(grace, "Finance"):
+        try_this(ada, "Agree to a payment")
+        arguments = card(ada, "Approve Pay invoice").get_by_label("Arguments", exact=True)
+        expect(arguments).to_contain_text('"amount": 480')
+        press(card(ada, "Approve Pay invoice"), "Approve")
+        expect(card(ada, "Approve Pay invoice").get_by_role("alert")).to_be_visible()
+        gate = card(grace, "Approve Pay invoice")
+        press(gate, "Edit arguments")
+        gate.get_by_label("Arguments as JSON").fill('{"vendor": "Acme Print", "amount": }')
+        expect(gate.get_by_role("button", name="Approve", exact=True)).to_be_disabled()
+        gate.get_by_label("Arguments as JSON").fill('{"vendor": "Acme Print", "amount": 450}')
+        picture(grace, "invoice-edited-dark")
+        press(gate, "Approve")
+        for page in (ada, grace):
+            done(page, "Treasurer", "I have paid 450 dollars to Acme Print.")
+            expect(card(page, "Approve Pay invoice")).to_contain_text("Approved by Grace ·")
+            expect(card(page, "Approve Pay invoice")).to_contain_text("INV-2041")
+    stays(ada, grace)
+    looks_well("invoice", ada, grace)
+
+
+def test_a_payment_that_was_rejected_is_not_made(window: Windows) -> None:
+    ada, grace = window("ada", "finance", dark=True), window("grace", "finance")
+    try_this(ada, "Agree to a payment")
+    gate = card(grace, "Approve Pay invoice")
+    press(gate, "Add a reason")
+    gate.get_by_label("Reason").fill("Paid last week.")
+    press(gate, "Reject")
+    for page in (ada, grace):
+        done(page, "Treasurer", "Then I do not pay.")
+        expect(card(page, "Approve Pay invoice")).to_contain_text("Rejected by Grace ·")
+        expect(card(page, "Approve Pay invoice")).to_contain_text("Paid last week.")
+    stays(ada, grace)
+    looks_well("invoice-rejected", grace, ada)
 
 
 def vote(page: Page, option: str) -> None:
