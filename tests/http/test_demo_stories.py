@@ -5,7 +5,9 @@ from typing import Any
 
 import pytest
 
+from roomful.app.demo.outside import weather_in
 from tests.http.playing import Demo, Play, in_words
+from tests.requirements import requirement
 from tests.servers.roomful import Event, Roomful
 
 YES: dict[str, Any] = {"approved": True}
@@ -22,6 +24,25 @@ def asked_in(play: Play) -> tuple[str, str]:
     return play.story["as"], play.story["text"]
 
 
+@pytest.mark.parametrize(("number", "name"), [(1, "MacBook Pro"), (2, "Dell XPS 15")])
+def test_a_laptop_that_is_selected_is_bought(demo: Demo, number: int, name: str) -> None:
+    with Play(demo, "laptops") as play:
+        play.ended()
+        [_, shelf] = play.messages("shopping")
+        play.answer(shelf["parts"][number], "ada", result={"selected": True})
+        play.in_space("shopping").wait_for("run.completed", 2)
+        cards = ["[ProductCard: waiting]"] * 2
+        cards[number - 1] = "[ProductCard: complete]"
+        assert play.seen() == {
+            "shopping": [
+                asked_in(play),
+                ("shop", "Here are some laptops:", *cards, "Want me to add any to your cart?"),
+                ("shop", f"Good choice! The {name} is in your cart."),
+            ]
+        }
+
+
+@requirement("C-14")
 @pytest.mark.parametrize(
     ("answer", "said"),
     [
@@ -44,6 +65,7 @@ def test_finance_decides_and_the_head_office_hears_it(demo: Demo, answer: Any, s
         assert play.messages("finance")[0]["parts"][0]["answeredBy"] == "grace"
 
 
+@requirement("D-12")
 @pytest.mark.parametrize(
     ("answer", "said"),
     [
@@ -69,6 +91,7 @@ def test_one_run_shows_something_in_three_spaces(demo: Demo, answer: Any, said: 
         assert demo.people["omar"].request("GET", picture["url"]).status_code == 404
 
 
+@requirement("D-10")
 def test_charts_appear_where_they_were_sent(demo: Demo) -> None:
     with Play(demo, "charts") as play:
         play.ended()
@@ -93,6 +116,52 @@ def test_charts_appear_where_they_were_sent(demo: Demo) -> None:
         [_, *charts, table] = play.messages("leadership")[0]["parts"]
         assert [chart["result"]["type"] for chart in charts] == ["bar", "line", "pie"]
         assert all(part["args"] == part["result"] for part in (*charts, table))
+
+
+@requirement("D-09")
+def test_a_service_outside_is_asked_and_its_answer_seen(demo: Demo) -> None:
+    with Play(demo, "weather") as play:
+        play.ended()
+        told = weather_in("New York")
+        said = f"It is {told['sky']} in New York, at {told['temperature']} \u00b0C. The vans can go."
+        assert play.seen() == {
+            "ops": [
+                asked_in(play),
+                ("dispatcher", "I look at the weather first.", "[fetchWeatherData: complete]", said),
+            ]
+        }
+        call = play.messages("ops")[1]["parts"][1]
+        assert (call["args"], call["result"]) == ({"city": "New York"}, told)
+
+
+def inside(part: dict[str, Any]) -> list[Any]:
+    """The calls of a sub-agent, each with its status and the calls inside it."""
+    return [
+        (call["toolName"], call["status"], inside(call))
+        if "child" in call
+        else (call["toolName"], call["status"])
+        for call in part["child"]["calls"]
+    ]
+
+
+def test_sub_agents_ask_further_and_try_again(demo: Demo) -> None:
+    with Play(demo, "research") as play:
+        play.ended()
+        assert play.seen().keys() == {"research"}
+        authors = [message["entityId"] for message in play.messages("research")]
+        assert authors == ["ada", "lead", "critic", "lead"]
+    with Play(demo, "research-more") as play:
+        play.ended()
+        said = "As in offices, so in hospitals: a ward with 45 nurses did it, and 32 hours each were enough."
+        assert play.seen() == {
+            "research": [
+                asked_in(play),
+                ("lead", "[askLibrarian: complete]", "[askStatistician: complete]", said),
+            ]
+        }
+        [librarian, statistician, _] = play.messages("research")[1]["parts"]
+        assert inside(librarian) == [("askArchivist", "complete", [("openBox", "complete")])]
+        assert inside(statistician) == [("divide", "error"), ("divide", "complete")]
 
 
 def test_agents_that_mention_each_other_speak_in_turn(demo: Demo) -> None:
@@ -146,8 +215,11 @@ def test_forms_ask_for_choices_a_date_and_a_file(demo: Demo) -> None:
         play.answer(when, "noa", result={"date": "2026-12-01"})
         file = noa.post("/api/blobs", b"Noa,Omar", headers={"content-type": "text/csv"}, expect=201)
         named = {"name": "guests.csv", **file}
+        assert demo.people["omar"].request("GET", file["url"]).status_code == 404
         play.answer(play.asked("studio", "pickFile"), "noa", result={"files": [named]})
         play.ended()
+        assert demo.people["omar"].request("GET", file["url"]).content == b"Noa,Omar"
+        assert demo.people["grace"].request("GET", file["url"]).status_code == 404
         assert play.seen() == {
             "studio": [
                 asked_in(play),
@@ -267,3 +339,15 @@ def test_what_an_agent_writes_is_seen_while_it_writes(demo: Demo) -> None:
             return sum(event.name == "text-delta" for event in events)
 
         assert play.in_space("gallery").wait(deltas) > 20
+
+
+def test_every_space_says_what_to_try_there(demo: Demo) -> None:
+    for space_id, reader in demo.readers.items():
+        people = reader.get(f"/api/spaces/{space_id}/members")["members"]
+        owner = next(one["entityId"] for one in people if one["role"] == "owner")
+        with demo.people[owner].listen(space_id) as listener:
+            [run] = demo.people[owner].say(space_id, "Hello")["runs"]
+            listener.wait_for("run.completed", runId=run["runId"])
+        [*_, answer] = demo.people[owner].messages(space_id)
+        assert answer["runId"] == run["runId"]
+        assert answer["parts"][-1]["type"] == "text", space_id

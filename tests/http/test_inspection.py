@@ -203,7 +203,7 @@ def test_a_run_at_work_is_seen_as_it_is(house: InHouse, ada: Caller) -> None:
         ],
     )
     with FakeOpenAI(script) as model:
-        owned(ada, "boss", model, delegate("one", SEARCH), limits={"runSeconds": 3000})
+        owned(ada, "boss", model, delegate("one", SEARCH, limits={"runSeconds": 3000}))
         house.space("room", "ada", "boss")
         with ada.listen("room") as listener:
             run_id = ada.say("room", "go")["runs"][0]["runId"]
@@ -226,6 +226,8 @@ def test_a_run_at_work_is_seen_as_it_is(house: InHouse, ada: Caller) -> None:
         "usage": {"inputTokens": 0, "outputTokens": 0},
         "isOpen": True,
     }
+    assert child["runs"] == [one]
+    assert "atWorkSince" in one["run"], "where another gateway drives it, its row says it"
     assert {bound["name"]: bound["used"] for bound in seen["bounds"]}["runSeconds"] == 0
     assert 100 <= bounds["runSeconds"] < 200
     assert (bounds["maxSteps"], bounds["callsPerRun"]) == (1, 1)

@@ -120,6 +120,25 @@ def test_a_call_that_is_executed_ends_at_once(house: InHouse, tool: str) -> None
     assert run["steps"][0]["startedAt"] <= made["startedAt"] <= made["endedAt"] <= run["run"]["endedAt"]
 
 
+def test_a_text_that_leads_to_another_run_ends_too(house: InHouse) -> None:
+    words = {"spaceId": "room", "text": "Go on.", "mention": ["two"]}
+    script = Script(
+        boss=[Answer(call("sendSpaceMessage", words)), Answer(text("ok"))], two=[Answer(text("ok"))]
+    )
+    with FakeOpenAI(script) as model:
+        house.agent("two", openai(model.base_url), instructions="You are two.")
+        ada = house.person("ada")
+        house.agent("boss", openai(model.base_url), instructions="You are boss.")
+        house.space("room", "ada", "boss", "two")
+        run_id = ada.say("room", "go", mentions=["boss"])["runs"][0]["runId"]
+        calm(house)
+    [run] = runs_in(house, run_id)
+    [said] = run["calls"]
+
+    assert [one["agentId"] for one in said["result"]["started"]] == ["two"]
+    assert said["startedAt"] <= said["endedAt"] <= run["run"]["endedAt"]
+
+
 def test_a_step_begins_when_the_model_is_asked_and_ends_with_its_answer(house: InHouse) -> None:
     with FakeOpenAI(
         [Answer([*text("Slow"), hold(), *call("search", {"query": "x"})]), Answer(text("."))]

@@ -110,6 +110,25 @@ def test_a_result_must_fit_and_a_canceled_form_takes_none(house: Roomful, model:
     assert ada.messages("room")[1]["parts"][0]["status"] == "canceled"
 
 
+@pytest.mark.parametrize("answers", ["one", "each"])
+def test_a_file_in_an_answer_is_seen_where_the_card_is_if_it_is_the_answerers(
+    house: Roomful, model: FakeOpenAI, answers: str
+) -> None:
+    ada, bob, eve = house.person("ada"), house.person("bob"), house.person("eve")
+    execution = {"mode": "no-execution", "answers": answers}
+    house.agent("asker", openai(model.base_url), {**FORM, "execution": execution})
+    house.space("room", "ada", "bob", "asker")
+    model.answer(Answer(call("form", {"q": "Which file?"})), Answer(text("ok")))
+    blobs = [who.post("/api/blobs", b"words", expect=201) for who in (ada, eve)]
+    with ada.listen("room") as listener:
+        run_id = ada.say("room", "ask")["runs"][0]["runId"]
+        waiting = listener.wait_for("run.waiting_tool").data
+        call_id = waiting["pendingToolCalls"][0]["toolCallId"]
+        assert _answer(ada, run_id, call_id, result={"files": blobs}).status_code == 200
+    seen = [bob.request("GET", blob["url"]).status_code for blob in blobs]
+    assert seen == [200, 404]
+
+
 class Receiver:
     """A real webhook receiver that answers as it is told and remembers what it got."""
 

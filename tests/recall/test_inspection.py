@@ -6,7 +6,7 @@ from roomful.domain.ports import Descent
 from roomful.domain.runs import Call, CalledAs, Place, Run, Step, Trigger
 from roomful.domain.shape import UNSET
 from roomful.domain.tools import Visibility
-from roomful.domain.usage import Usage
+from roomful.domain.usage import Cost, Price, Usage
 from roomful.recall.inspection import inspected
 
 HERE = [Place(space_id="room", message_id="m", part_id="p")]
@@ -89,3 +89,14 @@ def test_what_anothers_agent_does_not_show_inside_is_not_seen() -> None:
 
 def test_a_call_without_a_part_shows_nothing_of_anothers_run() -> None:
     assert seen(calls("top", "other"), mine=("top",)) == [("top", True, [None])]
+
+
+def test_a_step_without_a_price_matters_when_it_used_tokens() -> None:
+    top = run("top", 0)
+    for used, cost in ((Usage(1, 0), UNSET), (Usage(), Cost(amount=0.000005))):
+        steps = [
+            Step(run_id=top.id, number=0, usage=used),
+            Step(run_id=top.id, number=1, usage=Usage(1, 2), price=Price(input=1, output=2)),
+        ]
+        [seen_whole] = inspected(top, Descent(runs=[], calls=[], steps=steps), {top.id}, {})
+        assert seen_whole.cost == cost

@@ -1,6 +1,7 @@
 """Which executor serves which kind of tool, and what each is given to work with."""
 
 from collections.abc import Awaitable, Callable, Mapping
+from typing import TYPE_CHECKING
 
 from roomful.app.callbacks import Callbacks
 from roomful.app.configs import Configs
@@ -38,6 +39,9 @@ from roomful.executors.webhook import WebhookExecutor
 from roomful.settings import Settings, split
 from roomful.spaces.blobs import Blobs
 from roomful.spaces.history import History
+
+if TYPE_CHECKING:
+    from roomful.app.demo.outside import Outside
 
 
 def own_executors(
@@ -78,6 +82,7 @@ class Toolkit:
             self._patient_egress = HttpEgress(allow=split(settings.allow_hosts), idle=DEFAULT_TIMEOUT)
         except ValueError as error:
             raise Invalid(f"ROOMFUL_ALLOW_HOSTS: {error}") from None
+        self._outside = _outside_of_the_demo(self._egress) if settings.demo else None
         self._compute = ComputeExecutor()
         self._python = PythonExecutor(functions)
         self._mcp = McpExecutor(self._patient_egress, configs.variable)
@@ -88,7 +93,7 @@ class Toolkit:
         self.executors: dict[type, Executor] = {
             **own_executors(store, history, clock, stop),
             Compute: self._compute,
-            Http: HttpExecutor(self._egress, env),
+            Http: HttpExecutor(self._outside or self._egress, env),
             Webhook: WebhookExecutor(
                 self._egress, env, signing_key=callbacks.webhook_key, clock=clock, callback_url=callbacks.url
             ),
@@ -102,5 +107,13 @@ class Toolkit:
     async def close(self) -> None:
         await self._compute.close()
         await self._mcp.close()
+        if self._outside is not None:
+            await self._outside.close()
         self._egress.close()
         self._patient_egress.close()
+
+
+def _outside_of_the_demo(egress: HttpEgress) -> "Outside":
+    from roomful.app.demo.outside import Outside
+
+    return Outside(egress)

@@ -17,6 +17,7 @@ from roomful.domain.tools import Approvers, Client, ToolSpec
 from roomful.runs.agents import Agents
 from roomful.runs.decisions import apply_decision, grants_from, read_decision
 from roomful.runs.delegating import Children
+from roomful.runs.files import show_files
 from roomful.runs.replies import nobody_can, without_reply
 from roomful.runs.settling import Settling, settled_already
 from roomful.tools import check_result
@@ -75,6 +76,7 @@ class Answers:
         if call.status != "waiting":
             raise settled_already(call)
         more = self._apply(principal, run, call, spec, result)
+        more += await show_files(self._store, principal.entity_id, call, result)
         call.answered_by, call.answered_at = principal.entity_id, self._clock.iso()
         await self._settling.settle(run, call, more)
 
@@ -98,6 +100,7 @@ class Answers:
         if call.status != "waiting":
             raise settled_already(call)
         cast_so_far = [] if call.answers is UNSET else call.answers
+        files = await show_files(self._store, principal.entity_id, call, result)
         if close:
             call.status, call.result = "complete", poll_result(call)
             call.answered_by, call.answered_at = principal.entity_id, self._clock.iso()
@@ -107,7 +110,7 @@ class Answers:
             mine = MemberAnswer(entity_id=principal.entity_id, result=result, at=self._clock.iso())
             others = [one for one in cast_so_far if one.entity_id != principal.entity_id]
             call.answers = [*others, mine]
-        await self._settling.settle(run, call, votes=cast_so_far)
+        await self._settling.settle(run, call, files, votes=cast_so_far)
 
     async def asked(self, run: Run, call: Call) -> Asked | None:
         """What a waiting call asks people; None when it waits for something else, or no more."""

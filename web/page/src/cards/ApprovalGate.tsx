@@ -22,7 +22,7 @@ export function ApprovalGate({ args, status, result, part, nameOf }: ToolProps) 
   const isOpen = decided === undefined && (status === "waiting" || status === "streaming");
   return (
     <Card part={part} label={`Approve ${label}`} title={label} className="gate" {...(state && { state })}
-      kind={<><ShieldIcon />Approval needed</>}
+      kind={<><ShieldIcon />{isOpen ? "Approval needed" : "Approval"}</>}
       footer={(
         <>
           {decided !== undefined && (
@@ -85,8 +85,8 @@ function Deciding({ shown, answering }: { shown: Json | undefined; answering: To
         onReject={(reason) => void answer({ approved: false, reason })}>
         {shown !== undefined && (
           <button type="button" className="act act-quiet" disabled={!canAnswer} aria-expanded={draft !== null}
-            onClick={() => setDraft(draft === null ? JSON.stringify(shown, null, 2) : null)}>
-            {draft === null ? "Edit arguments" : "Leave arguments as they are"}
+            onClick={() => setDraft(draft === null ? exactJson(shown) : null)}>
+            {draft === null ? "Edit arguments" : "Keep arguments"}
           </button>
         )}
       </Decide>

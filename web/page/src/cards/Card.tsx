@@ -1,12 +1,11 @@
 // The frame of every card, and the lines that cards have in common.
 
-import type { ReactNode } from "react";
+import { useLayoutEffect, useRef, type FocusEvent, type ReactNode } from "react";
 import type { PartStatus, ToolCallPart } from "@roomful/client";
 import { clock } from "./format.ts";
 import { AlertIcon, AskIcon, CheckIcon, ClockIcon, CrossIcon, PenIcon, SpinIcon, StopIcon } from "./icons.tsx";
-import { inWords } from "./read.ts";
 import { Trail } from "./Trail.tsx";
-import { Value } from "./Value.tsx";
+import { Row } from "./Value.tsx";
 
 export type Tone = "busy" | "asks" | "good" | "wrong" | "quiet";
 export interface State { words: string; tone: Tone; icon: ReactNode }
@@ -15,7 +14,7 @@ const STATES: Record<PartStatus, State> = {
   streaming: { words: "Writing…", tone: "busy", icon: <PenIcon /> },
   ready: { words: "Starting…", tone: "busy", icon: <SpinIcon /> },
   running: { words: "Working…", tone: "busy", icon: <SpinIcon /> },
-  waiting: { words: "Waiting for an answer", tone: "asks", icon: <ClockIcon /> },
+  waiting: { words: "Waiting", tone: "asks", icon: <ClockIcon /> },
   complete: { words: "Done", tone: "good", icon: <CheckIcon /> },
   error: { words: "Failed", tone: "wrong", icon: <AlertIcon /> },
   canceled: { words: "Canceled", tone: "quiet", icon: <StopIcon /> },
@@ -47,9 +46,9 @@ interface CardProps {
 }
 
 export function Card({ part, label, title, kind, state = stateOf(part.status), className = "", footer, children }: CardProps) {
-  const busy = part.status === "streaming";
   return (
-    <section className={`card ${className}`} role="group" aria-label={label} aria-busy={busy} data-status={part.status}>
+    <section className={`card ${className}`} role="group" aria-label={label} aria-busy={part.status === "streaming"} data-status={part.status}
+      tabIndex={-1} {...useFocusKept(part.status)}>
       <header className="card-head">
         <div className="card-names" title={part.toolName}>
           {kind && <span className="card-kind">{kind}</span>}
@@ -64,22 +63,30 @@ export function Card({ part, label, title, kind, state = stateOf(part.status), c
   );
 }
 
-/** Key and value, one below the other on a phone. */
 export function Rows({ rows }: { rows: readonly (readonly [string, unknown])[] }) {
   if (!rows.length) return null;
   return (
     <dl className="rows">
-      {rows.map(([name, value]) => (
-        <div className="row" key={name}>
-          <dt title={name} dir="auto">{inWords(name)}</dt>
-          <dd dir="auto"><Value value={value} name={name} /></dd>
-        </div>
-      ))}
+      {rows.map(([name, value]) => <Row key={name} name={name} value={value} />)}
     </dl>
   );
 }
 
 interface SettledProps { verb: string; by?: string | undefined; at?: string | undefined; reason?: string | undefined; tone?: Tone }
+
+/** Whoever pressed a button that is gone now goes on from the card. */
+function useFocusKept(status: PartStatus) {
+  const ref = useRef<HTMLElement>(null);
+  const holds = useRef(false);
+  useLayoutEffect(() => {
+    if (holds.current && document.activeElement === document.body) ref.current?.focus({ preventScroll: true });
+  }, [status]);
+  return {
+    ref,
+    onFocus: () => { holds.current = true; },
+    onBlur: (event: FocusEvent) => { holds.current = event.relatedTarget === null; },
+  };
+}
 
 /** "Approved by Grace · 14:05" */
 export function Settled({ verb, by, at, reason, tone = "good" }: SettledProps) {

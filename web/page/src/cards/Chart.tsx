@@ -28,7 +28,7 @@ export function Chart({ args, result, status, part }: ToolProps) {
       {points.length > MOST && <p className="quiet">The first {MOST} of {points.length} values are drawn.</p>}
       {strange.length > 0 && <p className="quiet" dir="auto">Not a number: {strange.slice(0, 5).join(", ").slice(0, 300)}</p>}
       <Numbers title={title} points={points} unit={unit} />
-      <Missing part={part} wide />
+      {shown.length > 0 && <Missing part={part} wide />}
       <Rows rows={others(args, DRAWN)} />
       <Ending part={part} />
     </Card>

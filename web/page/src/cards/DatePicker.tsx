@@ -53,6 +53,6 @@ function bound(value: unknown, withTime: boolean): string | undefined {
 }
 
 function range(min: string | undefined, max: string | undefined): string {
-  if (min && max) return `From ${day(min)} to ${day(max)}`;
-  return min ? `From ${day(min)}` : `Until ${day(max ?? "")}`;
+  if (min && max) return `From ${day(min, true)} to ${day(max, true)}`;
+  return min ? `From ${day(min, true)}` : `Until ${day(max ?? "", true)}`;
 }

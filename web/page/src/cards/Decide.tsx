@@ -26,7 +26,7 @@ export function Decide({ canAnswer, canApprove = true, onApprove, onReject, chil
         <button type="button" className="act act-main" disabled={!canAnswer || !canApprove} onClick={onApprove}>Approve</button>
         <button type="button" className="act act-wrong" disabled={!canAnswer} onClick={() => onReject(reason.trim())}>Reject</button>
         <button type="button" className="act act-quiet" disabled={!canAnswer} aria-expanded={says} onClick={() => setSays(!says)}>
-          {says ? "Without a reason" : "Add a reason"}
+          {says ? "No reason" : "Add a reason"}
         </button>
         {children}
       </div>

@@ -1,7 +1,7 @@
 import type { ToolProps } from "@roomful/react";
 import { BlobImage } from "../blobs.tsx";
 import { SafeLink } from "../markdown/SafeLink.tsx";
-import { Card, Ending, Missing, Problem, Rows } from "./Card.tsx";
+import { Card, Ending, Missing, Problem, Rows, stateOf } from "./Card.tsx";
 import { ImageIcon } from "./icons.tsx";
 import { fields, isBlob, isObject, list, others, text } from "./read.ts";
 import { Long } from "./Value.tsx";
@@ -12,12 +12,13 @@ export function ImageResult({ args, status, result, part }: ToolProps) {
   const urls = urlsIn(result);
   const outcome = fields(result);
   const isBusy = status === "streaming" || status === "ready" || status === "running";
+  const isEmpty = status === "complete" && !urls.length;
   return (
-    <Card part={part} label={prompt ? `Image: ${prompt.slice(0, 80)}` : "Image"} title="Image" className="image-result">
+    <Card part={part} label={prompt ? `Image: ${prompt.slice(0, 80)}` : "Image"} title="Image" className="image-result" state={stateOf(isEmpty ? "error" : status)}>
       {prompt ? <p className="about" dir="auto"><Long value={prompt} /></p> : <Missing part={part} wide />}
       {isBusy && !urls.length && <div className="image-awaited"><ImageIcon /></div>}
       {urls.length > 0 && <div className="images">{urls.map((url, index) => <Picture key={index} url={url} alt={prompt || "Image"} />)}</div>}
-      {status === "complete" && !urls.length && <Problem>{text(outcome.error) || "No image came back."}</Problem>}
+      {isEmpty && <Problem>{text(outcome.error) || "No image came back."}</Problem>}
       <Rows rows={others(args, ["prompt"])} />
       <Ending part={part} />
     </Card>

@@ -13,7 +13,7 @@ const DRAWN = ["name", "price", "currency", "description", "image", "rating"];
 export function ProductCard({ args, status, part }: ToolProps) {
   const { canAnswer, answer, problem, answeredBy, answeredAt } = useToolResult();
   const name = text(args.name);
-  const price = money(args.price, args.currency ?? (typeof args.price === "number" ? "USD" : undefined));
+  const price = money(args.price, args.currency);
   const asks = part.asks === "answer" || status === "waiting";
 
   const footer = (

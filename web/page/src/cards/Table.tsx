@@ -19,6 +19,7 @@ export function Table({ args, part, status, result }: ToolProps) {
   const rows = list(given);
   const columns = columnsIn(args.columns, rows);
   const sorted = useMemo(() => inOrder(rows, columns, order), [given, args.columns, order]);
+  const numbers = new Set(columns.filter(({ key }, at) => rows.slice(0, MOST).every((row) => isFigure(cell(row, key, at)))).map(({ key }) => key));
   const title = text(args.title);
 
   return (
@@ -27,11 +28,11 @@ export function Table({ args, part, status, result }: ToolProps) {
         <div className="table-frame" role="region" aria-label={title || "Table"} tabIndex={0}>
           <table className="table">
             <thead>
-              <tr>{columns.map((column) => <Head key={column.key} column={column} order={order} onOrder={setOrder} />)}</tr>
+              <tr>{columns.map((column) => <Head key={column.key} column={column} isNumber={numbers.has(column.key)} order={order} onOrder={setOrder} />)}</tr>
             </thead>
             <tbody>
               {(open ? sorted : sorted.slice(0, MOST)).map((row, index) => (
-                <tr key={index}>{columns.map(({ key }, at) => <Cell key={key} value={cell(row, key, at)} />)}</tr>
+                <tr key={index}>{columns.map(({ key }, at) => <Cell key={key} value={cell(row, key, at)} isNumber={numbers.has(key)} />)}</tr>
               ))}
             </tbody>
           </table>
@@ -46,14 +47,14 @@ export function Table({ args, part, status, result }: ToolProps) {
   );
 }
 
-interface HeadProps { column: Column; order: Order | null; onOrder(order: Order | null): void }
+interface HeadProps { column: Column; isNumber: boolean; order: Order | null; onOrder(order: Order | null): void }
 
 /** First upwards, then downwards, then as it came. */
-function Head({ column: { key, label }, order, onOrder }: HeadProps) {
+function Head({ column: { key, label }, isNumber, order, onOrder }: HeadProps) {
   const here = order?.key === key ? order : null;
   const next = !here ? { key, isDown: false } : here.isDown ? null : { key, isDown: true };
   return (
-    <th scope="col" aria-sort={here ? (here.isDown ? "descending" : "ascending") : undefined}>
+    <th scope="col" className={isNumber ? "number" : undefined} aria-sort={here ? (here.isDown ? "descending" : "ascending") : undefined}>
       <button type="button" className="sort" onClick={() => onOrder(next)} dir="auto">
         {label}{here && (here.isDown ? <DownIcon /> : <UpIcon />)}
       </button>
@@ -61,10 +62,12 @@ function Head({ column: { key, label }, order, onOrder }: HeadProps) {
   );
 }
 
-function Cell({ value }: { value: unknown }) {
+function Cell({ value, isNumber }: { value: unknown; isNumber: boolean }) {
   if (value === undefined || value === null) return <td />;
-  return <td dir="auto" className={typeof value === "number" ? "number" : undefined}><Value value={value} depth={2} /></td>;
+  return <td dir="auto" className={isNumber ? "number" : undefined}><Value value={value} depth={2} /></td>;
 }
+
+const isFigure = (value: unknown) => typeof value === "number" || value === undefined || value === null;
 
 function columnsIn(given: unknown, rows: unknown[]): Column[] {
   const named = list(given).map((each) => {

@@ -22,6 +22,17 @@ export function Value({ value, name = "", depth = 0, isImage = false }: ValuePro
   return <Keyed value={value as Fields} depth={depth} />;
 }
 
+/** Key and value; what is long has a line of its own on a phone. */
+export function Row({ name = "", value, ...more }: ValueProps) {
+  const isLong = typeof value === "object" || text(value).length > 60;
+  return (
+    <div className={isLong ? "row row-long" : "row"}>
+      <dt title={name} dir="auto">{inWords(name)}</dt>
+      <dd dir="auto"><Value value={value} name={name} {...more} /></dd>
+    </div>
+  );
+}
+
 const looksLikeId = (name: string) => /id$|year|zip|code|phone|number$/i.test(name);
 const namesImage = (name: string) => /image|photo|picture|thumbnail|logo|avatar/i.test(name);
 
@@ -63,10 +74,7 @@ function Keyed({ value, depth }: { value: Fields; depth: number }) {
     <div className={depth ? "nested" : undefined}>
       <dl className="rows">
         {(open ? all : all.slice(0, MOST)).map(([name, each]) => (
-          <div className="row" key={name}>
-            <dt title={name} dir="auto">{inWords(name)}</dt>
-            <dd dir="auto"><Value value={each} name={name} depth={depth + 1} isImage={isImage} /></dd>
-          </div>
+          <Row key={name} name={name} value={each} depth={depth + 1} isImage={isImage} />
         ))}
       </dl>
       {all.length > MOST && <More open={open} onToggle={() => setOpen(!open)} what={`all ${all.length}`} />}

@@ -12,13 +12,13 @@ export function rounded(value: number): number {
   return Number(value.toPrecision(4));
 }
 
-/** Money where it is, else whatever was sent. */
+/** Money where it is, in dollars where nobody says otherwise; else whatever was sent. */
 export function money(amount: unknown, currency: unknown): string {
   const value = numberIn(amount);
-  const code = text(currency);
+  const code = text(currency ?? (value === null ? "" : "USD"));
   if (value === null) return [text(amount), code].filter(Boolean).join(" ");
   if (/^[A-Za-z]{3}$/.test(code)) {
-    return new Intl.NumberFormat("en", { style: "currency", currency: code }).format(value);
+    return new Intl.NumberFormat("en", { style: "currency", currency: code, trailingZeroDisplay: "stripIfInteger" }).format(value);
   }
   return [figure(value), code].filter(Boolean).join(" ");
 }
@@ -40,11 +40,12 @@ export function clock(iso: string | undefined, now = new Date()): string {
   return `${at.toLocaleDateString("en-GB", { day: "numeric", month: "short" })}, ${time}`;
 }
 
-/** "2026-11-20" → "Friday, 20 November 2026". What is no date stays as it is. */
-export function day(date: string): string {
+/** "2026-11-20" → "Friday, 20 November 2026", or "20 Nov 2026". What is no date stays as it is. */
+export function day(date: string, isShort = false): string {
   const [, year, month, dayOfMonth, time] = /^(\d{4})-(\d\d)-(\d\d)(?:T(\d\d:\d\d))?/.exec(date) ?? [];
   if (!year) return date;
   const at = new Date(Number(year), Number(month) - 1, Number(dayOfMonth));
-  const said = at.toLocaleDateString("en-GB", { weekday: "long", day: "numeric", month: "long", year: "numeric" });
+  const names = isShort ? { month: "short" } as const : { weekday: "long", month: "long" } as const;
+  const said = at.toLocaleDateString("en-GB", { ...names, day: "numeric", year: "numeric" });
   return time ? `${said}, ${time}` : said;
 }

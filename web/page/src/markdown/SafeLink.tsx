@@ -19,6 +19,7 @@ export function SafeLink({ href, children }: { href: unknown; children: ReactNod
   if (!url) return <span className="link-refused">{children}</span>;
 
   function ask(event: MouseEvent) {
+    if (event.button > 1) return; // the menu of the right button
     event.preventDefault();
     setAsks(true);
   }
@@ -42,7 +43,8 @@ function Leaving({ url, onDone }: { url: URL; onDone(): void }) {
   }
 
   function open() {
-    window.open(url.href, "_blank", "noopener,noreferrer");
+    if (url.protocol === "mailto:") window.location.href = url.href;
+    else window.open(url.href, "_blank", "noopener,noreferrer");
     shown.current?.close();
   }
 

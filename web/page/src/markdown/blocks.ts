@@ -7,9 +7,9 @@ type Links = Record<string, Pick<Tokens.Link, "href" | "title">>;
 // A line of markers alone may become a list, a heading, a rule or the end of a fence: it is shown when that is known.
 const UNDECIDED = /^[ \t]*(?:[-=*+#>|`~:_ \t]+|\d{1,3}[.)]?[ \t]*)$/;
 // So many containers in each other are nobody's text, and would cost more to read than they are worth.
-const TOO_DEEP = /^(?:[ \t]*(?:[>*+-]|\d+[.)])[ \t]?){16}/m;
+const TOO_DEEP = /^(?:[ \t]*(?:>|(?:[*+-]|\d{1,9}[.)])[ \t])){24}/m;
 // The end is read again when it has grown by this part of itself, so that a long block does not cost its square.
-const PART = 256;
+const PART = 128;
 
 export class Blocks {
   #source = "";
@@ -27,18 +27,16 @@ export class Blocks {
   read(given: string, isStreaming: boolean, now = false): readonly Token[] {
     const source = given.includes("\r") ? given.replace(/\r\n?/g, "\n") : given;
     if (source === this.#source && isStreaming === this.#wasStreaming && !(this.isBehind && now)) return this.#all;
-    if (!source.startsWith(this.#source) || this.#hasLateLinks(isStreaming)) this.#forget();
+    // Slices are compared at once; startsWith goes letter by letter.
+    const goesOn = source.slice(0, this.#source.length) === this.#source;
+    // A definition makes links of words before it: once the text is complete it is read as a whole.
+    if (!goesOn || (!isStreaming && source.includes("]:"))) this.#forget();
     [this.#source, this.#wasStreaming] = [source, isStreaming];
     const text = isStreaming ? decided(source) : source;
     const growth = text.length - this.#readLength;
     this.isBehind = isStreaming && !now && growth > 0 && growth < (this.#readLength - this.#finishedLength) / PART;
     if (!this.isBehind) this.#readEnd(text, isStreaming);
     return this.#all;
-  }
-
-  /** A definition makes links of words that stand before it. They become links when the text is complete. */
-  #hasLateLinks(isStreaming: boolean): boolean {
-    return !isStreaming && this.#finished.length > 0 && this.#source !== "" && /^ {0,3}\[[^\]\n]+\]:/m.test(this.#source);
   }
 
   #forget(): void {
@@ -77,7 +75,7 @@ function decided(source: string): string {
 }
 
 function lexed(text: string, links: Links): Token[] {
-  const asItIs: Token = { type: "paragraph", raw: text, text, tokens: [{ type: "text", raw: text, text }] };
+  const asItIs: Token = { type: "paragraph", raw: text, text, tokens: [words(text)] };
   if (TOO_DEEP.test(text)) return [asItIs];
   try {
     const lexer = new Lexer({ gfm: true, breaks: true });
@@ -88,14 +86,27 @@ function lexed(text: string, links: Links): Token[] {
   }
 }
 
-/** An address at the very end may still grow: it is no link yet. */
+/** What the end of a text will most likely be. An address that may still grow is no link yet. */
 function calm(token: Token | undefined): void {
   if (!token) return;
   const inside = childrenOf(token);
-  const last = inside.at(-1);
-  if (last?.type === "link" && last.raw === last.text) inside[inside.length - 1] = { type: "text", raw: last.raw, text: last.raw };
+  const [before, last] = [inside.at(-2), inside.at(-1)];
+  if (last?.type === "em" && before?.type === "text" && before.raw.endsWith("*")) {
+    inside.splice(-2, 2, words(before.raw.slice(0, -1)), { ...last, type: "strong" }); // one star more is to come
+  } else if (last?.type === "link" && last.raw === last.text) inside.splice(-1, 1, words(last.raw));
+  else if (last?.type === "text" && !childrenOf(last).length) inside.splice(-1, 1, ...begun(last as Tokens.Text));
   else calm(last);
 }
+
+/** Strong words and code are drawn as such before they end. */
+function begun(token: Tokens.Text): Token[] {
+  const [, before, mark, rest] = /^([^]*(?:^|[\s("']))(\*\*|`)([^\s*`][^*`]*)$/.exec(token.text) ?? [];
+  if (before === undefined || !mark || !rest) return [token];
+  const raw = mark + rest;
+  return [words(before), mark === "`" ? { type: "codespan", raw, text: rest } : { type: "strong", raw, text: rest, tokens: [words(rest)] }];
+}
+
+const words = (text: string): Tokens.Text => ({ type: "text", raw: text, text, escaped: false });
 
 function childrenOf(token: Token): Token[] {
   if (token.type === "list") return (token as Tokens.List).items;

@@ -15,13 +15,8 @@ const NEAR = 600;
 export function Thread({ shown }: { shown: Shown }) {
   const viewport = useRef<HTMLDivElement>(null);
   const space = useNow();
-  useKeptPlace(viewport, shown);
   useJump(viewport, shown);
-  const scrolled = () => {
-    const { scrollTop, scrollHeight, clientHeight } = viewport.current!;
-    if (shown.hasOlder && scrollTop < NEAR) shown.older();
-    if (shown.hasNewer && scrollHeight - scrollTop - clientHeight < NEAR) shown.newer();
-  };
+  const scrolled = useEdges(viewport, shown);
   return (
     <ThreadPrimitive.Root className="thread">
       <ThreadPrimitive.Viewport
@@ -30,7 +25,7 @@ export function Thread({ shown }: { shown: Shown }) {
       >
         {shown.hasOlder && <p className="older" role="status">{space.isLoading ? "Loading older messages…" : ""}</p>}
         {shown.messages.length === 0 && space.outgoing.length === 0 && <Empty />}
-        <Messages messages={shown.messages} />
+        <Messages messages={shown.messages} viewport={viewport} />
         {!shown.hasNewer && <Outgoing />}
         <ThreadPrimitive.ScrollToBottom asChild>
           <button className="to-end" aria-label="Jump to newest" onClick={shown.newest}><Icon name="down" /></button>
@@ -38,6 +33,21 @@ export function Thread({ shown }: { shown: Shown }) {
       </ThreadPrimitive.Viewport>
     </ThreadPrimitive.Root>
   );
+}
+
+/** Draws and loads more when an edge comes near. */
+function useEdges(viewport: RefObject<HTMLDivElement | null>, { hasOlder, hasNewer, older, newer }: Shown): () => void {
+  const isUp = useRef(false);
+  const look = () => {
+    const { scrollTop, scrollHeight, clientHeight } = viewport.current!;
+    const below = scrollHeight - scrollTop - clientHeight;
+    isUp.current = below > NEAR || scrollHeight <= clientHeight;
+    if (hasOlder && scrollTop < NEAR) older();
+    if (hasNewer && below < NEAR) newer();
+  };
+  // At the very edge nobody can scroll further, and no event comes.
+  useEffect(() => { if (isUp.current) look(); }, [older]);
+  return look;
 }
 
 function Empty() {
@@ -54,8 +64,9 @@ const COMPONENTS = { Message: OneMessage };
 
 const Beginnings = createContext<ReadonlySet<string>>(new Set());
 
-function Messages({ messages }: { messages: Message[] }) {
+function Messages({ messages, viewport }: { messages: Message[]; viewport: RefObject<HTMLDivElement | null> }) {
   const ids = unstable_useThreadMessageIds();
+  useKeptPlace(viewport, ids);
   const beginnings = useMemo(() => daysBegin(messages), [ids]);
   return (
     <Beginnings value={beginnings}>
@@ -85,24 +96,30 @@ function OneMessage() {
 const MemoBubble = memo(Bubble);
 
 /** What is read stays where it is when older messages come in above it. */
-function useKeptPlace(viewport: RefObject<HTMLDivElement | null>, { messages }: Shown): void {
+function useKeptPlace(viewport: RefObject<HTMLDivElement | null>, ids: readonly string[]): void {
   const anchor = useRef<{ id: string; top: number } | null>(null);
-  const first = messages[0]?.id;
-  const last = messages.at(-1)?.id;
   useLayoutEffect(() => {
-    const box = viewport.current!;
+    const box = viewport.current;
+    if (!box) return; // the first time it is not there yet
     const kept = anchor.current && box.querySelector(`[data-id="${CSS.escape(anchor.current.id)}"]`);
     if (kept) box.scrollTop += kept.getBoundingClientRect().top - anchor.current!.top;
-    return () => {
-      anchor.current = firstInView(box);
-    };
-  }, [first, viewport]);
+    anchor.current = firstInView(box);
+  }, [ids, viewport]);
   useEffect(() => {
     const box = viewport.current!;
-    const remember = () => { anchor.current = firstInView(box); };
+    let frame = 0;
+    const remember = () => {
+      frame ||= requestAnimationFrame(() => {
+        frame = 0;
+        anchor.current = firstInView(box);
+      });
+    };
     box.addEventListener("scroll", remember, { passive: true });
-    return () => box.removeEventListener("scroll", remember);
-  }, [viewport, last]);
+    return () => {
+      cancelAnimationFrame(frame);
+      box.removeEventListener("scroll", remember);
+    };
+  }, [viewport]);
 }
 
 function firstInView(box: HTMLElement): { id: string; top: number } | null {

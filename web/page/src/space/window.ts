@@ -4,8 +4,8 @@ import { useCallback, useEffect, useMemo, useState } from "react";
 import type { Message } from "@roomful/client";
 import type { SpaceHandle } from "@roomful/react";
 
-const DRAWN = 120;
-const STEP = 40;
+const DRAWN = 80;
+const STEP = 20;
 
 export interface Shown {
   messages: Message[];

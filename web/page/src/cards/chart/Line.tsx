@@ -1,6 +1,6 @@
 import { shortFigure } from "../format.ts";
 import { Axes, BOTTOM, HEIGHT, Labels, LEFT, TOP } from "./Axes.tsx";
-import { said, scale, type Drawing } from "./points.ts";
+import { said, scale, type Drawing, type Point } from "./points.ts";
 
 export function Line({ points, width, unit }: Drawing) {
   const { least, greatest, ticks } = scale(points.map(({ value }) => value), false);
@@ -17,10 +17,16 @@ export function Line({ points, width, unit }: Drawing) {
       {points.map(({ label, value }, index) => (
         <g key={index}>
           <circle className="dot" cx={x(index)} cy={y(value)} r={slot > 14 ? 3.5 : 2}><title>{`${label}: ${said(value, unit)}`}</title></circle>
-          {slot >= 36 && <text className="mark" x={x(index)} y={y(value) - 9} textAnchor="middle">{shortFigure(value)}</text>}
+          {slot >= 36 && <text className="mark" x={x(index)} y={y(value) + (isLow(points, index) ? 18 : -9)} textAnchor="middle">{shortFigure(value)}</text>}
         </g>
       ))}
       <Labels points={points} x={x} slot={slot} />
     </svg>
   );
+}
+
+/** The line rises on both sides: the figure has room below. */
+function isLow(points: Point[], index: number): boolean {
+  const [before, here, after] = [points[index - 1], points[index], points[index + 1]];
+  return !!before && !!here && !!after && before.value > here.value && after.value > here.value;
 }

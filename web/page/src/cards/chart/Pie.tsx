@@ -23,7 +23,7 @@ export function Pie({ points, unit }: Drawing) {
           <li key={index}>
             <span className={`key slice-${index}`} />
             <span className="legend-label" dir="auto">{label}</span>
-            <span className="legend-value">{said(value, unit)}<span className="quiet"> · {Math.round((value / total) * 100)}%</span></span>
+            <span className="legend-value">{said(value, unit)}{unit !== "%" && <span className="quiet"> · {Math.round((value / total) * 100)}%</span>}</span>
           </li>
         ))}
       </ul>
