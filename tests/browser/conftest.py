@@ -59,6 +59,13 @@ def demo(tmp_path: Path) -> Iterator[Roomful]:
         yield house
 
 
+@pytest.fixture(scope="module")
+def shared_demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Roomful]:
+    """One demo for a module whose tests do not mind what others said before; it names it `demo`."""
+    with Roomful(tmp_path_factory.mktemp("demo"), "--demo") as house:
+        yield house
+
+
 @pytest.fixture
 def line(demo: Roomful) -> Iterator[Line]:
     """A way to the demo that can be cut."""

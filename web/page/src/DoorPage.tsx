@@ -29,9 +29,9 @@ function People({ people, choose }: { people: DemoPerson[]; choose(person: DemoP
       <ul className="people">
         {people.map((person) => (
           <li key={person.id}>
-            <button className="person" onClick={() => choose(person)} aria-label={`Come in as ${person.name}`}>
+            <button className="person" onClick={() => choose(person)}>
               <Avatar id={person.id} name={person.name} />
-              <span><b>{person.name}</b>{person.about && <small>{person.about}</small>}</span>
+              <span><b><span className="hidden">Come in as </span>{person.name}</b>{person.about && <small>{person.about}</small>}</span>
             </button>
           </li>
         ))}

@@ -8,7 +8,7 @@ import {
   type Outcome, type SpaceState, type ToolCallPart,
 } from "@roomful/client";
 import { PlainCard } from "./plain.tsx";
-import { ToolCall, type ToolComponent, type ToolRegistry } from "./tools.tsx";
+import { AlreadySettled, ToolCall, type ToolComponent, type ToolRegistry } from "./tools.tsx";
 
 interface House { live: Live; tools: ToolRegistry; fallback: ToolComponent; approval: ToolComponent }
 
@@ -136,7 +136,7 @@ function nameIn(state: SpaceState | undefined, entityId: string): string {
 
 function asTold(error: unknown, nameOf: (id: string) => string): Error {
   if (!(error instanceof Problem)) return new Error("The gateway cannot be reached. Try again in a moment.");
-  return error.outcome?.answeredBy ? new Error(inWords(error.outcome, nameOf)) : error;
+  return error.outcome?.answeredBy ? new AlreadySettled(inWords(error.outcome, nameOf)) : error;
 }
 
 /** What became of a card that somebody else settled first. */

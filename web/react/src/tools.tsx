@@ -28,6 +28,9 @@ export interface ToolAnswering {
   send(body: { result: Json } | { close: true }): Promise<void>;
 }
 
+/** Somebody else was first. It stays on the card; other refusals go when the card is settled. */
+export class AlreadySettled extends Error {}
+
 const Answering = createContext<ToolAnswering | null>(null);
 
 export interface ToolResult<Result = Json> {
@@ -50,7 +53,7 @@ export function useToolResult<Result = Json>(): ToolResult<Result> {
   const answering = useContext(Answering);
   if (!answering) throw new Error("useToolResult is for components that draw a tool call");
   const [isSending, setSending] = useState(false);
-  const [problem, setProblem] = useState<string | null>(null);
+  const [problem, setProblem] = useState<Error | null>(null);
   const { part, me, mayAnswer, nameOf } = answering;
 
   async function send(body: { result: Json } | { close: true }): Promise<void> {
@@ -59,19 +62,20 @@ export function useToolResult<Result = Json>(): ToolResult<Result> {
     try {
       await answering!.send(body);
     } catch (error) {
-      setProblem(error instanceof Error ? error.message : String(error));
+      setProblem(error instanceof Error ? error : new Error(String(error)));
     }
     setSending(false);
   }
 
   const answers = part.answers ?? [];
+  const isTold = part.status === "waiting" || problem instanceof AlreadySettled;
   return {
     canAnswer: mayAnswer && part.status === "waiting" && !isSending,
     isMine: part.answeredBy === me || answers.some((each) => each.entityId === me),
     answer: (result) => send({ result: result as Json }),
     close: () => send({ close: true }),
     isSending,
-    problem,
+    problem: isTold && problem ? problem.message : null,
     ...(part.answeredBy !== undefined && { answeredBy: nameOf(part.answeredBy) }),
     ...(part.answeredAt !== undefined && { answeredAt: part.answeredAt }),
   };

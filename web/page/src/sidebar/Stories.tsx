@@ -26,11 +26,11 @@ export function Stories({ spaces, people }: { spaces: SpaceState[]; people: Demo
       <ul>
         {mine.map((story) => (
           <li key={story.id}>
-            <button aria-label={`Try this: ${story.title}`} onClick={() => {
+            <button onClick={() => {
               go(story.spaceId);
               live.send(story.spaceId, { text: story.text });
             }}>
-              <b>{story.title}</b>
+              <b><span className="hidden">Try this: </span>{story.title}</b>
               <span>{story.about}</span>
             </button>
             <Watch watched={(story.watch ?? []).filter(({ person }) => person !== me.id)} nameOf={nameOf} />
