@@ -1,6 +1,6 @@
 // One gateway, asked over HTTP. Without a token, the browser's cookie says who asks.
 
-import type { Entity, Found, Json, Message, MessagePage, Run, Space } from "./wire.ts";
+import type { Entity, Found, Inspection, Json, Message, MessagePage, Run, Space } from "./wire.ts";
 
 /** A refusal, with a sentence that a person can act on. */
 export class Problem extends Error {
@@ -82,6 +82,8 @@ export class Client {
     this.ask<{ results: Found[] }>("GET", `/api/search${asQuery({ q, limit })}`);
   runs = (query: { agentId?: string; spaceId?: string; status?: string; limit?: number } = {}) =>
     this.ask<{ runs: Run[] }>("GET", `/api/runs${asQuery(query)}`);
+  /** For those who own the run's agent. */
+  inspect = (runId: string) => this.ask<Inspection>("GET", `/api/runs/${runId}/inspection`);
   answer = (runId: string, toolCallId: string, body: { result: Json } | { close: true }) =>
     this.ask<{ status: string }>("POST", `/api/runs/${runId}/tool-results`, { toolCallId, ...body });
   cancel = (runId: string) => this.ask<Run>("POST", `/api/runs/${runId}/cancel`);

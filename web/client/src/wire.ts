@@ -129,6 +129,8 @@ export interface Run {
   usage?: Usage;
   endedAt?: string;
   shownIn: string[];
+  /** The agent whose run started this one. */
+  startedBy?: string;
 }
 
 export interface Space {
@@ -145,3 +147,64 @@ export interface Space {
 
 export interface MessagePage { messages: Message[]; position: string; hasMore: boolean }
 export interface Found { spaceId: string; message: Message }
+
+export type Visibility = "hidden" | "status" | "result" | "full";
+
+export interface InspectedStep {
+  number: number;
+  text: string;
+  usage: Usage;
+  startedAt?: string;
+  endedAt?: string;
+  /** The model still writes it. */
+  isOpen?: boolean;
+}
+
+export interface InspectedCall {
+  toolCallId: string;
+  toolName: string;
+  step: number;
+  index: number;
+  status: Exclude<PartStatus, "streaming">;
+  visibility: Visibility;
+  args?: Json;
+  result?: Json;
+  error?: string;
+  /** Its route; `places` are the parts that were opened there. */
+  spaceIds: string[];
+  places: { spaceId: string; messageId: string; partId: string }[];
+  targetEntityId?: string;
+  activeSpaceId?: string;
+  waitsFor?: PendingCall["waitsFor"];
+  answeredBy?: string;
+  answeredAt?: string;
+  reason?: string;
+  startedAt?: string;
+  endedAt?: string;
+  /** The run that it started, which is among the runs of the inspection. */
+  childRunId?: string;
+}
+
+export interface Cost { amount: number; currency: "USD" }
+
+export interface InspectedRun {
+  run: Run;
+  agentName: string;
+  steps: InspectedStep[];
+  calls: InspectedCall[];
+  usage: Usage;
+  cost?: Cost;
+}
+
+/** One of an agent's limits; null: there is none. */
+export interface Bound { name: string; used: number; limit: number | null }
+
+/** A run as its agent's owner sees it, with those that it called, at any depth, oldest first. */
+export interface Inspection {
+  run: Run;
+  runs: InspectedRun[];
+  spaces: { spaceId: string; name: string }[];
+  bounds: Bound[];
+  usage: Usage;
+  cost?: Cost;
+}
