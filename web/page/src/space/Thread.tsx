@@ -1,7 +1,7 @@
 // The messages, oldest first, on assistant-ui's viewport, which stays at the end while one is there.
 
-import { createContext, memo, useContext, useEffect, useLayoutEffect, useMemo, useRef, type RefObject } from "react";
-import { ThreadPrimitive, unstable_useThreadMessageIds, useAuiState } from "@assistant-ui/react";
+import { Fragment, memo, useEffect, useLayoutEffect, useMemo, useRef, type RefObject } from "react";
+import { ThreadPrimitive } from "@assistant-ui/react";
 import type { Message } from "@roomful/client";
 import { Icon } from "../Icon.tsx";
 import { day } from "../words.ts";
@@ -60,37 +60,32 @@ function Empty() {
   );
 }
 
-const COMPONENTS = { Message: OneMessage };
-
-const Beginnings = createContext<ReadonlySet<string>>(new Set());
-
 function Messages({ messages, viewport }: { messages: Message[]; viewport: RefObject<HTMLDivElement | null> }) {
-  const ids = unstable_useThreadMessageIds();
+  const ids = useIds(messages);
   useKeptPlace(viewport, ids);
   const beginnings = useMemo(() => daysBegin(messages), [ids]);
-  return (
-    <Beginnings value={beginnings}>
-      {ids.map((id) => <ThreadPrimitive.Unstable_MessageById key={id} messageId={id} components={COMPONENTS} />)}
-    </Beginnings>
-  );
+  const { firstUnread } = useScene();
+  return messages.map((message) => (
+    <Fragment key={message.id}>
+      {beginnings.has(message.id) && <h2 className="day"><span>{day(message.createdAt)}</span></h2>}
+      {message.id === firstUnread && <div className="new" role="separator" aria-label="New messages"><span>New</span></div>}
+      <MemoBubble message={message} />
+    </Fragment>
+  ));
+}
+
+/** The same array until a message comes or goes. */
+function useIds(messages: Message[]): readonly string[] {
+  const known = useRef<string[]>([]);
+  const ids = messages.map(({ id }) => id);
+  if (ids.length !== known.current.length || ids.some((id, at) => id !== known.current[at])) known.current = ids;
+  return known.current;
 }
 
 /** The first message of each day. */
 function daysBegin(messages: Message[]): ReadonlySet<string> {
   const firsts = messages.filter(({ createdAt }, at) => at === 0 || day(messages[at - 1]!.createdAt) !== day(createdAt));
   return new Set(firsts.map(({ id }) => id));
-}
-
-function OneMessage() {
-  const message = useAuiState(({ message: drawn }) => drawn.metadata.custom.message as Message);
-  const { firstUnread } = useScene();
-  return (
-    <>
-      {useContext(Beginnings).has(message.id) && <h2 className="day"><span>{day(message.createdAt)}</span></h2>}
-      {message.id === firstUnread && <div className="new" role="separator" aria-label="New messages"><span>New</span></div>}
-      <MemoBubble message={message} />
-    </>
-  );
 }
 
 const MemoBubble = memo(Bubble);
