@@ -51,18 +51,6 @@ export function others(args: Fields, drawn: readonly string[]): [string, unknown
   return Object.entries(args).filter(([name, value]) => !drawn.includes(name) && value !== undefined && value !== null);
 }
 
-/** "fetchWeatherData" → "Fetch weather data". */
-export function inWords(name: string): string {
-  const words = name
-    .replace(/([a-z0-9])([A-Z])/g, "$1 $2")
-    .replace(/([A-Z]+)([A-Z][a-z])/g, "$1 $2")
-    .split(/[\s_.\-/:]+/)
-    .filter(Boolean)
-    .map((word) => (/^[A-Z0-9]{2,}$/.test(word) ? word : word.toLowerCase()));
-  const said = words.join(" ");
-  return said ? said[0]!.toUpperCase() + said.slice(1) : name;
-}
-
 /** JSON in which nothing hides: what has no width or turns the direction of text is written as its code. */
 export function exactJson(value: unknown): string {
   const hidden = /[\u007f-\u009f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb]|\udb40[\udc00-\udfff]/g;
