@@ -1,6 +1,6 @@
 // The messages, oldest first, on assistant-ui's viewport, which stays at the end while one is there.
 
-import { Fragment, memo, useEffect, useLayoutEffect, useMemo, useRef, type RefObject } from "react";
+import { Fragment, memo, useEffect, useLayoutEffect, useMemo, useRef, useState, type RefObject } from "react";
 import { ThreadPrimitive } from "@assistant-ui/react";
 import type { Message } from "@roomful/client";
 import { Icon } from "../Icon.tsx";
@@ -15,17 +15,21 @@ const NEAR = 600;
 export function Thread({ shown }: { shown: Shown }) {
   const viewport = useRef<HTMLDivElement>(null);
   const space = useNow();
-  useJump(viewport, shown);
+  const { jumpTo } = useScene();
+  const [reached, setReached] = useState("");
+  // Whoever is on the way to a message is not pulled to the end.
+  const isGoing = jumpTo !== reached && (space.hasMore || space.messages.some(({ id }) => id === jumpTo));
   const scrolled = useEdges(viewport, shown);
   return (
     <ThreadPrimitive.Root className="thread">
       <ThreadPrimitive.Viewport
         ref={viewport} className="messages" role="log" aria-label="Messages" aria-live="polite" tabIndex={0}
-        onScroll={scrolled} scrollToBottomOnRunStart={false}
+        onScroll={scrolled} scrollToBottomOnRunStart={false} scrollToBottomOnInitialize={!jumpTo}
+        autoScroll={!shown.hasNewer && !isGoing}
       >
         {shown.hasOlder && <p className="older" role="status">{space.isLoading ? "Loading older messages…" : ""}</p>}
         {shown.messages.length === 0 && space.outgoing.length === 0 && <Empty />}
-        <Messages messages={shown.messages} viewport={viewport} />
+        <Messages messages={shown.messages} viewport={viewport} onReached={setReached} />
         {!shown.hasNewer && <Outgoing />}
         <ThreadPrimitive.ScrollToBottom asChild>
           <button className="to-end" aria-label="Jump to newest" onClick={shown.newest}><Icon name="down" /></button>
@@ -60,9 +64,12 @@ function Empty() {
   );
 }
 
-function Messages({ messages, viewport }: { messages: Message[]; viewport: RefObject<HTMLDivElement | null> }) {
+interface MessagesProps { messages: Message[]; viewport: RefObject<HTMLDivElement | null>; onReached(messageId: string): void }
+
+function Messages({ messages, viewport, onReached }: MessagesProps) {
   const ids = useIds(messages);
   useKeptPlace(viewport, ids);
+  useJump(viewport, ids, onReached);
   const beginnings = useMemo(() => daysBegin(messages), [ids]);
   const { firstUnread } = useScene();
   return messages.map((message) => (
@@ -127,11 +134,13 @@ function firstInView(box: HTMLElement): { id: string; top: number } | null {
 }
 
 /** Goes to the message that the address names, once it is drawn. */
-function useJump(viewport: RefObject<HTMLDivElement | null>, { messages }: Shown): void {
+function useJump(viewport: RefObject<HTMLDivElement | null>, ids: readonly string[], onReached: (messageId: string) => void): void {
   const { jumpTo } = useScene();
-  const isDrawn = messages.some(({ id }) => id === jumpTo);
+  const isDrawn = ids.includes(jumpTo);
   useEffect(() => {
+    if (!jumpTo) onReached("");
     if (!isDrawn || !jumpTo) return;
+    onReached(jumpTo);
     const article = viewport.current?.querySelector<HTMLElement>(`[data-id="${CSS.escape(jumpTo)}"]`);
     article?.scrollIntoView({ block: "center" });
     article?.classList.add("pointed");
