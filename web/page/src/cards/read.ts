@@ -5,6 +5,7 @@ import type { Json } from "@roomful/client";
 export type Fields = Record<string, unknown>;
 
 const LONGEST = 20_000;
+const LONGEST_NAME = 200;
 const BLOB = /^\/api\/blobs\/[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/;
 
 export function isObject(value: unknown): value is Fields {
@@ -53,6 +54,7 @@ export function others(args: Fields, drawn: readonly string[]): [string, unknown
 
 /** "fetchWeatherData" → "Fetch weather data". */
 export function inWords(name: string): string {
+  if (name.length > LONGEST_NAME) return `${name.slice(0, LONGEST_NAME)}…`;
   const words = name
     .replace(/([a-z0-9])([A-Z])/g, "$1 $2")
     .replace(/([A-Z]+)([A-Z][a-z])/g, "$1 $2")
@@ -65,7 +67,7 @@ export function inWords(name: string): string {
 
 /** JSON in which nothing hides: what has no width or turns the direction of text is written as its code. */
 export function exactJson(value: unknown): string {
-  const hidden = /[\u007f-\u009f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb]|\udb40[\udc00-\udfff]/g;
+  const hidden = /[\u007f-\u009f\u2028\u2029\p{Cf}\p{Default_Ignorable_Code_Point}]/gu;
   const code = (unit: string) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
   return json(value, 2).replace(hidden, (found) => found.split("").map(code).join(""));
 }
