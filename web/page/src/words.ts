@@ -1,7 +1,10 @@
 // How things are said on the page.
 
+const LONGEST_NAME = 200;
+
 /** "fetchWeatherData" → "Fetch weather data". */
 export function inWords(name: string): string {
+  if (name.length > LONGEST_NAME) return `${name.slice(0, LONGEST_NAME)}…`;
   const words = name
     .replace(/([a-z0-9])([A-Z])/g, "$1 $2")
     .replace(/([A-Z]+)([A-Z][a-z])/g, "$1 $2")

@@ -53,7 +53,7 @@ export function others(args: Fields, drawn: readonly string[]): [string, unknown
 
 /** JSON in which nothing hides: what has no width or turns the direction of text is written as its code. */
 export function exactJson(value: unknown): string {
-  const hidden = /[\u007f-\u009f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb]|\udb40[\udc00-\udfff]/g;
+  const hidden = /[\u007f-\u009f\u2028\u2029\p{Cf}\p{Default_Ignorable_Code_Point}]/gu;
   const code = (unit: string) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
   return json(value, 2).replace(hidden, (found) => found.split("").map(code).join(""));
 }

@@ -78,11 +78,23 @@ function lexed(text: string, links: Links): Token[] {
   const asItIs: Token = { type: "paragraph", raw: text, text, tokens: [words(text)] };
   if (TOO_DEEP.test(text)) return [asItIs];
   try {
-    const lexer = new Lexer({ gfm: true, breaks: true });
+    const lexer = new BoundedLexer({ gfm: true, breaks: true });
     Object.assign(lexer.tokens.links, links);
     return lexer.lex(text);
   } catch {
     return [asItIs]; // What cannot be read is shown as it was written.
+  }
+}
+
+/** The time to read a stretch of words can grow with its square. What is beyond the bound is shown as it was written. */
+class BoundedLexer extends Lexer {
+  #left = 2 ** 26;
+
+  override inlineTokens(text: string, tokens: Token[] = []): Token[] {
+    this.#left -= text.length ** 2;
+    if (this.#left > 0) return super.inlineTokens(text, tokens);
+    tokens.push(words(text));
+    return tokens;
   }
 }
 

@@ -7,6 +7,8 @@ export interface Point { label: string; value: number }
 export interface Drawing { points: Point[]; width: number; unit: string }
 
 const LABELS = ["label", "name", "x", "category", "date", "key"];
+// Sums and differences of larger numbers are none any more.
+const LARGEST = 1e300;
 const VALUES = ["value", "y", "count", "amount", "total"];
 
 /** `strange` are those that have no number. */
@@ -40,7 +42,7 @@ const own = (item: Fields, name: string) => (Object.hasOwn(item, name) ? item[na
 
 function made(label: string, value: unknown): Point | null {
   const found = numberIn(value);
-  return found === null ? null : { label, value: found };
+  return found === null || Math.abs(found) > LARGEST ? null : { label, value: found };
 }
 
 export function said(value: number, unit: string): string {
@@ -52,7 +54,7 @@ export function said(value: number, unit: string): string {
 export function scale(values: number[], withZero: boolean): { least: number; greatest: number; ticks: number[] } {
   let least = Math.min(...values, ...(withZero ? [0] : []));
   let greatest = Math.max(...values, ...(withZero ? [0] : []));
-  if (least === greatest) [least, greatest] = [Math.min(least, 0), Math.max(greatest, 0) || (least ? 0 : 1)];
+  if (greatest - least <= Math.abs(greatest + least) * 1e-12) [least, greatest] = [Math.min(least, 0), Math.max(greatest, 0) || (least ? 0 : 1)];
   const step = roundStep((greatest - least) / 4);
   const first = Math.floor(least / step);
   const last = Math.ceil(greatest / step);
