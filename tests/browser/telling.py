@@ -142,5 +142,6 @@ def looks_well(story: str, light: Page, dark: Page) -> None:
     assert desk
     light.set_viewport_size(PHONE)
     picture(light, f"{story}-phone")
-    assert light.evaluate(_TOO_WIDE) == []
+    too_wide = light.evaluate(_TOO_WIDE)
+    assert not too_wide, "\n".join(too_wide)
     light.set_viewport_size(desk)
