@@ -52,6 +52,37 @@ def test_unread_messages_are_counted_until_they_are_read(window: Windows, ada: C
     expect(new).to_have_count(0)
 
 
+@pytest.mark.usefixtures("lab")
+def test_the_first_of_many_unread_messages_is_one_press_away(window: Windows, ada: Caller) -> None:
+    grace = window("grace", "lab")
+    link(grace, "Finance").click()
+    for number in range(30):
+        ada.say("lab", f"Unread {number}")
+    expect(link(grace, "Lab")).to_have_accessible_name("Lab 30 unread")
+    link(grace, "Lab").click()
+    expect(grace.get_by_text("Unread 29")).to_be_in_viewport()
+    jump = grace.get_by_role("button", name="Jump to first unread")
+
+    jump.click()
+
+    expect(grace.get_by_role("separator", name="New messages")).to_be_in_viewport()
+    expect(grace.get_by_text("Unread 0", exact=True)).to_be_in_viewport()
+    expect(jump).to_have_count(0)
+
+
+def test_alt_and_an_arrow_go_to_the_next_space(window: Windows) -> None:
+    ada = window("ada", "finance")
+    spaces = ada.get_by_role("navigation", name="Spaces").get_by_role("listitem").get_by_role("link")
+    here = ada.get_by_role("heading", level=1)
+    names = [name.partition("\n")[0] for name in spaces.all_inner_texts()]
+    after = names[names.index("Finance") + 1]
+
+    ada.keyboard.press("Alt+ArrowDown")
+    expect(here).to_have_text(after)
+    ada.keyboard.press("Alt+ArrowUp")
+    expect(here).to_have_text("Finance")
+
+
 @pytest.fixture(scope="module")
 def long_lab(lab: Lab, ada: Caller) -> Lab:
     """A needle and a waiting form in the lab, with many messages after them."""
