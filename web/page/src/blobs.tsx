@@ -76,18 +76,24 @@ export function BlobImage({ url, alt }: { url: string; alt: string }) {
 export function BlobView({ url, alt = "" }: { url: string; alt?: string }) {
   const found = useBlob(url);
   if (!found) return <span className="blob pending" aria-busy="true" />;
-  if (found.kind === "gone") return <span className="blob gone">This file is not here any more.</span>;
+  if (found.kind === "gone") return <Gone />;
   if (found.kind === "file") return <BlobLink url={url} name={found.name}>{found.name} · {fileSize(found.size)}</BlobLink>;
   return <img className="blob" src={found.src} alt={alt || "Attached picture"} />;
 }
 
+function Gone() {
+  return <span className="blob gone">This file is not here any more.</span>;
+}
+
 export function BlobLink({ url, name = "file", children }: { url: string; name?: string; children: ReactNode }) {
   const client = useClient();
+  const [isGone, setGone] = useState(false);
   const save = async () => {
     const answer = await client.open("GET", url);
     const href = URL.createObjectURL(await answer.blob());
     Object.assign(document.createElement("a"), { href, download: name }).click();
     setTimeout(() => URL.revokeObjectURL(href), 10_000);
   };
-  return <button className="file" onClick={() => void save()}>{children}</button>;
+  if (isGone) return <Gone />;
+  return <button className="file" onClick={() => void save().catch(() => setGone(true))}>{children}</button>;
 }

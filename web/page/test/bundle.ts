@@ -40,7 +40,7 @@ export async function bundled<Module>(contents: string): Promise<Module> {
 }
 
 const TAGS = new Set(
-  ("a article blockquote br button caption circle code dd del dialog div dl dt em fieldset figcaption figure footer g h3 h4 h5 h6 header hr input label"
+  ("a article bdi blockquote br button caption circle code dd del dialog div dl dt em fieldset figcaption figure footer g h3 h4 h5 h6 header hr input label"
     + " legend li line ol option p path pre rect section select span strong svg table tbody td text textarea th thead title tr ul form").split(" "),
 );
 const ADDRESSES = new Set(["href", "src", "srcset", "action", "formaction", "poster", "background", "xlink:href", "ping", "srcdoc", "data"]);

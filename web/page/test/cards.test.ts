@@ -107,7 +107,7 @@ test("a gate is drawn with whatever arguments", () => {
   for (const args of [...HOSTILE, ...prefixes(ARGS["fetchWeatherData"]!)]) isHarmless(part("pay", { asks: "approval", args, approval }), true);
   const html = isHarmless(part("transferMoney", { asks: "approval", args: { note: "a\u202eb\u200b" }, approval }), true);
   assert.match(html, /a\\u202eb\\u200b/);
-  assert.match(html, /Shop Agent wants to call transferMoney, asked by Grace in finance\./);
+  assert.match(html, /<bdi>Shop Agent<\/bdi> wants to call transferMoney, asked by <bdi>Grace<\/bdi> in finance\./);
 });
 
 test("what is nested without end is shown", () => {

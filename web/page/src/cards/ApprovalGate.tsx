@@ -34,7 +34,7 @@ export function ApprovalGate({ args, status, result, part, nameOf }: ToolProps) 
           <Problem>{problem}</Problem>
         </>
       )}>
-      <p className="about" dir="auto">{origin(part, nameOf)}</p>
+      <p className="about" dir="auto"><Origin part={part} nameOf={nameOf} /></p>
       {part.args === undefined ? <p className="quiet">Its arguments are not shown here.</p> : <Exact value={args} />}
       {status === "complete" && <Result result={result} />}
       {decided !== false && <Ending part={part} />}
@@ -42,11 +42,16 @@ export function ApprovalGate({ args, status, result, part, nameOf }: ToolProps) 
   );
 }
 
-function origin({ approval, toolName }: ToolProps["part"], nameOf: ToolProps["nameOf"]): string {
-  const who = approval ? nameOf(approval.agentId) : "An agent";
-  const asker = approval?.triggerEntityId ? `, asked by ${nameOf(approval.triggerEntityId)}` : "";
-  const where = approval?.triggerSpaceId ? ` in ${approval.triggerSpaceId}` : "";
-  return `${who} wants to call ${toolName}${asker}${where}.`;
+/** A name cannot turn the words around it: it is set apart. */
+function Origin({ part: { approval, toolName }, nameOf }: Pick<ToolProps, "part" | "nameOf">) {
+  const { agentId, triggerEntityId, triggerSpaceId } = approval ?? {};
+  return (
+    <>
+      <bdi>{agentId ? nameOf(agentId) : "An agent"}</bdi>{` wants to call ${toolName}`}
+      {triggerEntityId && <>, asked by <bdi>{nameOf(triggerEntityId)}</bdi></>}
+      {triggerSpaceId && ` in ${triggerSpaceId}`}.
+    </>
+  );
 }
 
 function Exact({ value }: { value: unknown }) {
