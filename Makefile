@@ -12,6 +12,7 @@ PINNED := $(VENV)/.pinned
 READY := $(VENV)/.ready
 WEB := web/node_modules/.package-lock.json
 PAGE := src/roomful/web/static/page.js
+PACKAGES := web/react/dist/index.js
 CLIENTS := tests/clients/node_modules/.package-lock.json
 BROWSER := tests/browser/node_modules/.package-lock.json
 
@@ -38,7 +39,7 @@ setup: $(READY) $(PAGE) ## make .venv with everything pinned in it, and the page
 run: setup ## start the demo on PORT (8000)
 	$(BIN)/roomful demo --port $(PORT)
 
-test: check $(CLIENTS) $(BROWSER) ## run the checks, then the tests; PYTEST_ARGS replaces "-n 2"
+test: check $(PACKAGES) $(CLIENTS) $(BROWSER) ## run the checks, then the tests; PYTEST_ARGS replaces "-n 2"
 	cd web && node --test '*/test/*.test.ts'
 	$(BIN)/pytest $(PYTEST_ARGS)
 
@@ -50,7 +51,7 @@ check: setup ## run the formatter's, linter's, type and import checks
 	$(UV) pip check --python $(BIN)/python
 	cd web && node_modules/.bin/tsc
 
-test-long: setup $(CLIENTS) $(BROWSER) ## run the tests marked as long
+test-long: setup $(PACKAGES) $(CLIENTS) $(BROWSER) ## run the tests marked as long
 	$(BIN)/pytest -m long --timeout 1800 $(PYTEST_ARGS)
 
 format: setup ## format the code and mend what the linter can mend
@@ -67,7 +68,7 @@ pins: $(UV) ## write requirements/*.txt anew; PINS_ARGS=--upgrade takes newer ve
 
 clean: ## remove .venv, caches and builds
 	rm -rf $(VENV) web/node_modules web/*/node_modules tests/*/node_modules
-	rm -rf $(dir $(PAGE)) dist .hypothesis .import_linter_cache .pytest_cache .ruff_cache
+	rm -rf $(dir $(PAGE)) web/*/dist dist .hypothesis .import_linter_cache .pytest_cache .ruff_cache
 	find src tests -name __pycache__ -prune -exec rm -rf {} +
 
 $(UV): export PATH := $(OUTSIDE)
@@ -91,8 +92,13 @@ $(WEB): web/package.json web/package-lock.json $(wildcard web/*/package.json) | 
 	@touch $@
 
 # With the folders: a source that is gone is a change too.
-$(PAGE): $(WEB) web/build.mjs $(shell find web/client web/react web/page -name node_modules -prune -o -print)
+$(PAGE): $(WEB) web/build.mjs $(shell find web/client web/react web/page \( -name node_modules -o -name dist \) -prune -o -print)
 	cd web && node build.mjs
+	@touch $@
+
+# What an application gets that installs @roomful/react.
+$(PACKAGES): $(WEB) $(shell find web/client/src web/react/src)
+	cd web && npm run --silent packages
 	@touch $@
 
 # The clients that drive a gateway in the tests; what a Roomful itself needs is never here.

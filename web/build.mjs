@@ -14,6 +14,7 @@ await build({
   ],
   outdir: out,
   bundle: true,
+  conditions: ["source"],
   minify: true,
   format: "esm",
   target: "es2022",

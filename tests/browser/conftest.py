@@ -18,9 +18,11 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, expect, sync_playwright
 
+from tests.browser.lab import Lab, furnish
 from tests.browser.line import Line
 from tests.browser.windows import Windows
 from tests.clients.node import NODE
+from tests.servers.fake_openai import FakeOpenAI
 from tests.servers.roomful import PATIENCE, Roomful
 
 FOLDER = Path(__file__).parent
@@ -64,6 +66,15 @@ def shared_demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Roomful]:
     """One demo for a module whose tests do not mind what others said before; it names it `demo`."""
     with Roomful(tmp_path_factory.mktemp("demo"), "--demo") as house:
         yield house
+
+
+@pytest.fixture(scope="module")
+def lab(shared_demo: Roomful) -> Iterator[Lab]:
+    """A space of the shared demo, with agents that say what a test wants."""
+    with FakeOpenAI() as first, FakeOpenAI() as second:
+        lab = Lab(first, second)
+        furnish(shared_demo, lab)
+        yield lab
 
 
 @pytest.fixture

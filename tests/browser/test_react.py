@@ -40,12 +40,18 @@ OFFER = json.dumps({"row": "Orchestra C", "price": 45})
 
 
 @pytest.fixture(scope="module")
-def bundle() -> bytes:
-    """The documentation's example, as an application would bundle it."""
+def example() -> str:
+    """The documentation's."""
     shown = re.findall(r"```tsx\n(.*?)```", (ROOT / "docs/clients/react.md").read_text(), re.DOTALL)
     assert len(shown) == 1
+    return shown[0]
+
+
+@pytest.fixture(scope="module")
+def bundle(example: str) -> bytes:
+    """As an application would bundle it, from the packages as they are published."""
     made = subprocess.run(
-        [NODE, "-e", BUILD], cwd=ROOT / "web", input=shown[0].encode(), stdout=subprocess.PIPE, check=True
+        [NODE, "-e", BUILD], cwd=ROOT / "web", input=example.encode(), stdout=subprocess.PIPE, check=True
     )
     return made.stdout
 
@@ -82,6 +88,23 @@ def application(window: Windows, theatre: Roomful, person: str, bundle: bytes) -
     signed += "headers: {'content-type': 'application/json'}}).then((answer) => answer.status)"
     assert page.evaluate(signed, token) == 200
     return page
+
+
+def test_the_example_has_no_fault_in_its_types(example: str, tmp_path: Path) -> None:
+    (tmp_path / "node_modules").symlink_to(ROOT / "web" / "node_modules")
+    (tmp_path / "theatre.tsx").write_text(example)
+    (tmp_path / "wrong.tsx").write_text(example.replace("taken: true", "taken: 1"))
+    how = "--ignoreConfig --noEmit --strict --skipLibCheck --target es2024 --lib es2024,dom "
+    how += "--jsx react-jsx --module esnext --moduleResolution bundler --preserveSymlinks"
+    tsc = [NODE, str(ROOT / "web/node_modules/typescript/bin/tsc"), *how.split()]
+
+    right, wrong = (
+        subprocess.run([*tsc, name], cwd=tmp_path, capture_output=True, text=True, check=False)
+        for name in ("theatre.tsx", "wrong.tsx")
+    )
+
+    assert (right.returncode, right.stdout) == (0, "")
+    assert "Type 'number' is not assignable to type 'boolean'" in wrong.stdout
 
 
 @requirement("D-17")

@@ -185,7 +185,8 @@ export class Live {
     if (!before) return;
     for (const [runId, failure] of before.view.failures) held.view.failures.set(runId, failure);
     const [had, has] = [oldest(before.view), oldest(held.view)];
-    if (had >= has) return;
+    const isGap = (before.view.list().at(-1)?.seq ?? 0) < has - 1;
+    if (had >= has || isGap) return;
     held.view.add(before.view.list().filter((message) => message.seq < has));
     void this.#refresh(spaceId, held, had, has);
   }

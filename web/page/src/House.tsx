@@ -23,6 +23,7 @@ export function House({ people, theme, onLeave }: Props) {
   const isHere = spaces.some(({ space }) => space.id === spaceId);
   const isPhone = useIsPhone();
   useSearchKey(() => setSearching(true));
+  useSpaceKeys(spaces.map(({ space }) => space.id), spaceId);
   useUnreadTitle(spaces.reduce((sum, { space }) => sum + (space.unread ?? 0), 0));
   useEffect(() => {
     if (!isHere && !isPhone && spaces[0]) go(spaces[0].space.id);
@@ -70,6 +71,21 @@ function useSearchKey(open: () => void): void {
       if (!(event.ctrlKey || event.metaKey) || event.key.toLowerCase() !== "k") return;
       event.preventDefault();
       open();
+    };
+    addEventListener("keydown", pressed);
+    return () => removeEventListener("keydown", pressed);
+  });
+}
+
+/** Alt and an arrow: the space above or below. */
+function useSpaceKeys(ids: string[], here: string): void {
+  useEffect(() => {
+    const pressed = (event: KeyboardEvent) => {
+      const step = { ArrowUp: -1, ArrowDown: 1 }[event.key];
+      const next = step && event.altKey ? ids[ids.indexOf(here) + step] : undefined;
+      if (next === undefined) return;
+      event.preventDefault();
+      go(next);
     };
     addEventListener("keydown", pressed);
     return () => removeEventListener("keydown", pressed);

@@ -2,6 +2,7 @@
 
 import { createContext, useContext, useEffect, useState, type ReactNode } from "react";
 import type { BlobMade, Client } from "@roomful/client";
+import { fileSize } from "./cards/format.ts";
 
 const Source = createContext<Client | null>(null);
 export const BlobSource = Source.Provider;
@@ -76,7 +77,7 @@ export function BlobView({ url, alt = "" }: { url: string; alt?: string }) {
   const found = useBlob(url);
   if (!found) return <span className="blob pending" aria-busy="true" />;
   if (found.kind === "gone") return <Gone />;
-  if (found.kind === "file") return <BlobLink url={url} name={found.name}>{found.name} · {inBytes(found.size)}</BlobLink>;
+  if (found.kind === "file") return <BlobLink url={url} name={found.name}>{found.name} · {fileSize(found.size)}</BlobLink>;
   return <img className="blob" src={found.src} alt={alt || "Attached picture"} />;
 }
 
@@ -95,10 +96,4 @@ export function BlobLink({ url, name = "file", children }: { url: string; name?:
   };
   if (isGone) return <Gone />;
   return <button className="file" onClick={() => void save().catch(() => setGone(true))}>{children}</button>;
-}
-
-export function inBytes(size: number): string {
-  const units = ["B", "KB", "MB"];
-  const at = Math.min(Math.floor(Math.log2(Math.max(size, 1)) / 10), units.length - 1);
-  return `${(size / 1024 ** at).toFixed(at && size < 10 * 1024 ** at ? 1 : 0)} ${units[at]}`;
 }

@@ -1,14 +1,15 @@
 // Cards that hold up a run until somebody answers.
 
 import { useMemo } from "react";
-import type { Live, SpaceState } from "@roomful/client";
+import type { Json, Live, SpaceState } from "@roomful/client";
 import { go } from "./place.ts";
+import { inWords } from "./words.ts";
 
 export interface WaitingCard {
   spaceId: string;
   spaceName: string;
   toolCallId: string;
-  toolName: string;
+  title: string;
   agentName: string;
 }
 
@@ -21,13 +22,19 @@ function cardsIn({ space, runs, members }: SpaceState): WaitingCard[] {
     .filter(({ asksPeople, waitsFor, spaceIds }) =>
       asksPeople && (waitsFor === undefined || waitsFor === "answer" || waitsFor === "approval")
       && spaceIds.includes(space.id))
-    .map(({ toolCallId, toolName }) => ({
+    .map(({ toolCallId, toolName, args }) => ({
       spaceId: space.id,
       spaceName: space.name,
       toolCallId,
-      toolName,
+      title: titleIn(args) ?? inWords(toolName),
       agentName: members.get(run.entityId)?.name ?? run.entityId,
     })));
+}
+
+function titleIn(args: Json | undefined): string | undefined {
+  if (typeof args !== "object" || args === null || Array.isArray(args)) return undefined;
+  const said = args.title ?? args.question;
+  return typeof said === "string" && said.trim() ? said.slice(0, 80) : undefined;
 }
 
 /** Goes to the message that shows the card, however far up it is. */

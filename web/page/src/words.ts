@@ -1,18 +1,21 @@
 // How things are said on the page.
 
-/** "searchInventory" and "search_inventory" as "Search inventory". */
+const LONGEST_NAME = 200;
+
+/** "fetchWeatherData" → "Fetch weather data". */
 export function inWords(name: string): string {
+  if (name.length > LONGEST_NAME) return `${name.slice(0, LONGEST_NAME)}…`;
   const words = name
     .replace(/([a-z0-9])([A-Z])/g, "$1 $2")
     .replace(/([A-Z]+)([A-Z][a-z])/g, "$1 $2")
-    .split(/[\s_.-]+/)
+    .split(/[\s_.\-/:]+/)
     .filter(Boolean)
-    .map((word) => (/^[A-Z]{2,}$/.test(word) ? word : word.toLowerCase()));
+    .map((word) => (/^[A-Z0-9]{2,}$/.test(word) ? word : word.toLowerCase()));
   const said = words.join(" ");
-  return said.charAt(0).toUpperCase() + said.slice(1);
+  return said ? said[0]!.toUpperCase() + said.slice(1) : name;
 }
 
-const CLOCK = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit" });
+const CLOCK = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", hourCycle: "h23" });
 const DAY = new Intl.DateTimeFormat(undefined, { weekday: "long", day: "numeric", month: "long" });
 const FULL = new Intl.DateTimeFormat(undefined, { dateStyle: "full", timeStyle: "medium" });
 

@@ -8,7 +8,8 @@ import { Decide } from "./Decide.tsx";
 import { Result } from "./GenericCard.tsx";
 import { ShieldIcon } from "./icons.tsx";
 import { Questions } from "./Questions.tsx";
-import { exactJson, inWords, isObject } from "./read.ts";
+import { exactJson, isObject } from "./read.ts";
+import { inWords } from "../words.ts";
 
 type Memory = "" | "arguments" | "tool";
 

@@ -5,8 +5,9 @@ import type { Json } from "@roomful/client";
 import { useToolResult, type ToolProps } from "@roomful/react";
 import { Badge, Card, Ending, Missing, Problem, Rows, Settled, stateOf } from "./Card.tsx";
 import { Questions } from "./Questions.tsx";
-import { inWords, isObject, valueIn } from "./read.ts";
+import { isObject, valueIn } from "./read.ts";
 import { Value } from "./Value.tsx";
+import { inWords } from "../words.ts";
 
 export function GenericCard({ args, status, result, part }: ToolProps) {
   const label = inWords(part.toolName);
@@ -17,7 +18,7 @@ export function GenericCard({ args, status, result, part }: ToolProps) {
       <Rows rows={Object.entries(args)} />
       {!isObject(part.args) && <Unusual value={part.args} />}
       <Missing part={part} wide />
-      {status === "complete" && <Result result={result} />}
+      {status === "complete" && !part.child && <Result result={result} />}
       <Ending part={part} />
     </Card>
   );

@@ -2,7 +2,8 @@
 
 import { Component } from "react";
 import type { ToolComponent, ToolProps } from "@roomful/react";
-import { exactJson, inWords } from "./read.ts";
+import { exactJson } from "./read.ts";
+import { inWords } from "../words.ts";
 
 interface GuardProps { Card: ToolComponent; shown: ToolProps }
 interface GuardState { part: ToolProps["part"]; hasFailed: boolean }

@@ -4,7 +4,8 @@ import { useState } from "react";
 import type { Json } from "@roomful/client";
 import type { ToolResult } from "@roomful/react";
 import { Problem } from "./Card.tsx";
-import { fields, inWords, list, numberIn, text, type Fields } from "./read.ts";
+import { fields, list, numberIn, text, type Fields } from "./read.ts";
+import { inWords } from "../words.ts";
 
 interface Field { name: string; label: string; about: string; kind: string; options: unknown[]; isRequired: boolean; preset: string }
 interface Request { key: string; message: string; fields: Field[] }

@@ -2,8 +2,9 @@ import { useMemo, useState } from "react";
 import type { ToolProps } from "@roomful/react";
 import { Card, Ending, Missing, Rows } from "./Card.tsx";
 import { DownIcon, UpIcon } from "./icons.tsx";
-import { fields, inWords, isObject, list, numberIn, others, text } from "./read.ts";
+import { fields, isObject, list, numberIn, others, text } from "./read.ts";
 import { More, Value } from "./Value.tsx";
+import { inWords } from "../words.ts";
 
 const MOST = 200;
 const WIDEST = 30;

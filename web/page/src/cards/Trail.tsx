@@ -6,8 +6,9 @@ import { Markdown } from "../markdown/Markdown.tsx";
 import { Badge, Problem, stateOf } from "./Card.tsx";
 import { figure } from "./format.ts";
 import { AgentIcon, ChevronIcon } from "./icons.tsx";
-import { inWords, isObject } from "./read.ts";
+import { isObject } from "./read.ts";
 import { Value } from "./Value.tsx";
+import { inWords } from "../words.ts";
 
 const STATUS: Record<Child["status"], PartStatus> = {
   running: "running", completed: "complete", failed: "error", canceled: "canceled",

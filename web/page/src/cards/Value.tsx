@@ -4,7 +4,8 @@ import { useState } from "react";
 import { BlobImage, BlobLink } from "../blobs.tsx";
 import { SafeLink } from "../markdown/SafeLink.tsx";
 import { figure } from "./format.ts";
-import { fields, inWords, isBlob, isObject, text, type Fields } from "./read.ts";
+import { fields, isBlob, isObject, text, type Fields } from "./read.ts";
+import { inWords } from "../words.ts";
 
 const LONG = 320;
 const DEEPEST = 5;

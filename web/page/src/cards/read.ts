@@ -5,7 +5,6 @@ import type { Json } from "@roomful/client";
 export type Fields = Record<string, unknown>;
 
 const LONGEST = 20_000;
-const LONGEST_NAME = 200;
 const BLOB = /^\/api\/blobs\/[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/;
 
 export function isObject(value: unknown): value is Fields {
@@ -50,19 +49,6 @@ export function fields(value: unknown): Fields {
 /** Everything but what a card draws in its own way. */
 export function others(args: Fields, drawn: readonly string[]): [string, unknown][] {
   return Object.entries(args).filter(([name, value]) => !drawn.includes(name) && value !== undefined && value !== null);
-}
-
-/** "fetchWeatherData" → "Fetch weather data". */
-export function inWords(name: string): string {
-  if (name.length > LONGEST_NAME) return `${name.slice(0, LONGEST_NAME)}…`;
-  const words = name
-    .replace(/([a-z0-9])([A-Z])/g, "$1 $2")
-    .replace(/([A-Z]+)([A-Z][a-z])/g, "$1 $2")
-    .split(/[\s_.\-/:]+/)
-    .filter(Boolean)
-    .map((word) => (/^[A-Z0-9]{2,}$/.test(word) ? word : word.toLowerCase()));
-  const said = words.join(" ");
-  return said ? said[0]!.toUpperCase() + said.slice(1) : name;
 }
 
 /** JSON in which nothing hides: what has no width or turns the direction of text is written as its code. */

@@ -26,7 +26,6 @@ export function Head() {
         {" · "}<time dateTime={run.createdAt} title={fullTime(run.createdAt)}>{day(run.createdAt)} {clock(run.createdAt)}</time>
         {(run.endedAt || !ended) && ` · ${long}${ended ? "" : " so far"}`}
       </p>
-      {run.error && <p className="problem" dir="auto">{run.error.message}</p>}
     </header>
   );
 }
@@ -72,8 +71,8 @@ export function Bounds() {
 
 function Meter({ bound: { name, used, limit } }: { bound: Bound }) {
   const id = useId();
-  const part = limit ? Math.min(1, used / limit) : used > 0 ? 1 : 0;
-  const fill = { inlineSize: `${part * 100}%` };
+  const part = limit ? Math.min(1, used / limit) : 0;
+  const fill = { inlineSize: `${part * 100}%`, minInlineSize: used > 0 ? "2px" : 0 };
   return (
     <li>
       <span id={id} title={name}>{boundName(name)}</span>

@@ -52,6 +52,7 @@ function Whole({ seen, inspection, spaces, close }: WholeProps) {
     <Look value={look}>
       <Head />
       <div className="inspected">
+        {inspection.run.error && <p className="problem" dir="auto">{inspection.run.error.message}</p>}
         <Totals />
         <Timeline />
         <Bounds />

@@ -28,6 +28,7 @@ function OneStep({ one, at, level }: { one: InspectedRun; at: number; level: num
         <Took one={one} at={at} />
       </div>
       {step?.text.trim() && <p className="step-text" dir="auto"><Long value={step.text.trim()} limit={600} /></p>}
+      {step && !step.isOpen && !step.text.trim() && !calls.length && <p className="hint">Said nothing and called nothing.</p>}
       {calls.length > 0 && (
         <ul className="calls">
           {calls.map((call) => (

@@ -25,10 +25,17 @@ export function Timeline() {
         <span className="sign model">model at work</span>
         <span className="sign">waits for somebody</span>
         {spans.isOrder && <span>No times were kept of this run: calls stand in their order.</span>}
+        {!spans.isOrder && <Untimed />}
         {scale.isPressed && <span>Long stretches are drawn shorter.</span>}
       </p>
     </section>
   );
+}
+
+function Untimed() {
+  const { runs } = useLook().inspection;
+  const isThere = runs.some(({ calls }) => calls.some(({ startedAt }) => !startedAt));
+  return isThere ? <span>Calls without times stand in their order.</span> : null;
 }
 
 function Axis({ scale }: { scale: Scale }) {

@@ -61,7 +61,7 @@ function barOf(call: InspectedCall, by: InspectedRun, lane: string, inspection: 
   const width = scale.at(span.end) - left;
   const label = inWords(call.toolName);
   const whose = by.run.id === inspection.run.id ? "" : ` by ${by.agentName}`;
-  const long = spans.isOrder ? "" : `, ${howLong(call, span)}`;
+  const long = spans.isOrder || !call.startedAt ? "" : `, ${howLong(call, span)}`;
   return {
     call, left, width, label, row: 0,
     waitsFrom: asksSomebody(call) ? waitsFrom(span, spans.steps.get(stepKey(by.run.id, call.step)), scale) : null,

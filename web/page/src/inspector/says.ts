@@ -46,7 +46,7 @@ const BOUNDS: { [name: string]: string } = {
   depth: "Depth of called runs",
   runsPerRoot: "Runs from this trigger",
   tokensPerRoot: "Tokens from this trigger",
-  runSeconds: "Seconds at work",
+  runSeconds: "Seconds at a stretch",
 };
 
 export const runStatus = (status: RunStatus): [string, Tone] => RUN[status] ?? [inWords(status), "quiet"];

@@ -7,7 +7,7 @@ import { Icon } from "../Icon.tsx";
 import type { DemoPerson } from "../identity.ts";
 import type { Theme } from "../theme.ts";
 import { goToCard, type WaitingCard } from "../waiting.ts";
-import { inWords, listed } from "../words.ts";
+import { listed } from "../words.ts";
 import { Stories } from "./Stories.tsx";
 
 interface Props {
@@ -45,25 +45,29 @@ export function Sidebar({ spaces, here, people, waiting, theme: [theme, nextThem
 
 function SpaceRow({ state: { space, runs, members }, isHere }: { state: SpaceState; isHere: boolean }) {
   const unread = isHere ? 0 : space.unread ?? 0;
-  const busy = working(runs, members);
   return (
     <li>
       <a href={`#${space.id}`} aria-current={isHere ? "page" : undefined}>
         <span className="name" dir="auto">{space.name}</span>
         {unread > 0 && <span className="unread" aria-label={`${unread} unread`}>{unread > 99 ? "99+" : unread}</span>}
-        {busy && <span className="busy"><span className="dot" aria-hidden="true" />{busy}</span>}
+        <Working runs={runs} members={members} />
       </a>
     </li>
   );
 }
 
-function working(runs: RunState[], members: SpaceState["members"]): string {
+function Working({ runs, members }: Pick<SpaceState, "runs" | "members">) {
   const name = (run: RunState) => members.get(run.entityId)?.name ?? run.entityId;
   const unique = (those: RunState[]) => [...new Set(those.map(name))];
   const busy = unique(runs.filter(({ status }) => status === "running" || status === "queued"));
-  if (busy.length) return `${listed(busy)} ${busy.length > 1 ? "work" : "works"}`;
-  const waits = unique(runs);
-  return waits.length ? `${listed(waits)} ${waits.length > 1 ? "wait" : "waits"}` : "";
+  const names = busy.length ? busy : unique(runs);
+  if (!names.length) return null;
+  const verb = busy.length ? "work" : "wait";
+  return (
+    <span className="busy">
+      <span className={`dot ${verb}`} aria-hidden="true" />{listed(names)} {names.length > 1 ? verb : `${verb}s`}
+    </span>
+  );
 }
 
 function Waiting({ cards }: { cards: WaitingCard[] }) {
@@ -75,7 +79,7 @@ function Waiting({ cards }: { cards: WaitingCard[] }) {
         {cards.map((card) => (
           <li key={card.spaceId + card.toolCallId}>
             <button onClick={() => void goToCard(live, card)}>
-              <b>{inWords(card.toolName)}</b>
+              <b dir="auto">{card.title}</b>
               <span>{card.agentName} in {card.spaceName}</span>
             </button>
           </li>

@@ -1,6 +1,6 @@
 // The place to write: drafts that stay, mentions that complete, files by drop and paste.
 
-import { useEffect, useLayoutEffect, useRef, type ClipboardEvent, type DragEvent, type RefObject } from "react";
+import { useEffect, useLayoutEffect, useRef, type ClipboardEvent, type RefObject } from "react";
 import { ComposerPrimitive, useAui, useAuiState } from "@assistant-ui/react";
 import type { Message } from "@roomful/client";
 import { Icon } from "../Icon.tsx";
@@ -14,10 +14,10 @@ interface Props { sending: RefObject<(text: string) => void>; replyTo: Message |
 
 export function Composer({ sending, replyTo, onReplied }: Props) {
   const space = useNow();
-  const { spaceId, nameOf } = useScene();
+  const { spaceId, me, nameOf } = useScene();
   const input = useRef<HTMLTextAreaElement>(null);
   const files = useAttachments(spaceId);
-  const text = useDraft(spaceId);
+  const text = useDraft(me, spaceId);
   const mentions = useMentions(text, input);
   useEffect(() => { if (replyTo) input.current?.focus(); }, [replyTo]);
   sending.current = (said) => {
@@ -31,10 +31,7 @@ export function Composer({ sending, replyTo, onReplied }: Props) {
     onReplied();
   };
   const sendFilesAlone = () => { if (!text.trim() && files.attached.length) sending.current(""); };
-  const drop = (event: DragEvent) => {
-    event.preventDefault();
-    files.add([...event.dataTransfer.files]);
-  };
+  useDrop(files.add);
   const paste = (event: ClipboardEvent) => {
     const pasted = [...event.clipboardData.files];
     if (!pasted.length) return;
@@ -42,7 +39,7 @@ export function Composer({ sending, replyTo, onReplied }: Props) {
     files.add(pasted);
   };
   return (
-    <ComposerPrimitive.Root className="composer" onDragOver={(event) => event.preventDefault()} onDrop={drop} onSubmit={sendFilesAlone}>
+    <ComposerPrimitive.Root className="composer" onSubmit={sendFilesAlone}>
       {replyTo && (
         <p className="replying">
           <span>Reply to <b dir="auto">{nameOf(replyTo.entityId)}</b>: <span dir="auto">{brief(replyTo)}</span></span>
@@ -72,12 +69,29 @@ export function Composer({ sending, replyTo, onReplied }: Props) {
 }
 
 /** The text in the composer, kept for each space until it is sent. */
-function useDraft(spaceId: string): string {
+function useDraft(me: string, spaceId: string): string {
   const aui = useAui();
   const text = useAuiState(({ composer }) => composer.text);
-  useLayoutEffect(() => aui.composer().setText(readDraft(spaceId)), [spaceId]);
-  useEffect(() => keepDraft(spaceId, text), [spaceId, text]);
+  useLayoutEffect(() => aui.composer().setText(readDraft(me, spaceId)), [me, spaceId]);
+  useEffect(() => keepDraft(me, spaceId, text), [me, spaceId, text]);
   return text;
+}
+
+/** A file may be dropped anywhere on the page, which would otherwise be left for it. */
+function useDrop(add: (files: File[]) => void): void {
+  useEffect(() => {
+    const over = (event: DragEvent) => event.preventDefault();
+    const drop = (event: DragEvent) => {
+      event.preventDefault();
+      add([...event.dataTransfer?.files ?? []]);
+    };
+    addEventListener("dragover", over);
+    addEventListener("drop", drop);
+    return () => {
+      removeEventListener("dragover", over);
+      removeEventListener("drop", drop);
+    };
+  }, [add]);
 }
 
 function Files({ attached, onDrop }: { attached: Attached[]; onDrop(key: string): void }) {

@@ -14,7 +14,7 @@ export function useMentions(text: string, input: RefObject<HTMLTextAreaElement |
   const { members, me } = useScene();
   const [caret, setCaret] = useState(0);
   const [at, setAt] = useState(0);
-  const [dismissed, setDismissed] = useState("");
+  const [dismissed, setDismissed] = useState<string | null>(null);
   const typed = TYPED.exec(text.slice(0, caret))?.[1];
   const found = useMemo(() => matching([...members.values()], me, typed), [members, me, typed]);
   const isOpen = found.length > 0 && typed !== undefined && dismissed !== typed;
@@ -26,7 +26,7 @@ export function useMentions(text: string, input: RefObject<HTMLTextAreaElement |
     aui.composer().setText(after + text.slice(caret));
     requestAnimationFrame(() => input.current?.setSelectionRange(after.length, after.length));
     setCaret(after.length);
-    setDismissed("");
+    setDismissed(`${member.name} `);
   };
   const onKeyDown = (event: KeyboardEvent) => {
     if (!isOpen) return;

@@ -54,7 +54,7 @@ function busy(part: Part | undefined): string {
   if (part?.type === "reasoning" && part.status === "streaming") return "is thinking…";
   if (part?.type === "text" && part.status === "streaming") return "is writing…";
   if (part?.type !== "tool_call") return "is working…";
-  if (part.status === "streaming") return `is preparing ${inWords(part.toolName)}…`;
-  if (part.status === "ready" || part.status === "running") return `is calling ${inWords(part.toolName)}…`;
+  if (part.status === "streaming") return `is preparing ${part.toolName}…`;
+  if (part.status === "ready" || part.status === "running") return `is calling ${part.toolName}…`;
   return "is working…";
 }

@@ -24,9 +24,9 @@ export function SpacePage({ spaceId, onInspect }: Props) {
   const space = useSpace(spaceId)!;
   const [replyTo, setReplyTo] = useState<Message | null>(null);
   const scene = useSceneOf(space, setReplyTo, onInspect);
-  const shown = useWindow(space, scene.jumpTo || scene.firstUnread);
+  const shown = useWindow(space, scene.jumpTo);
   const sending = useRef<(text: string) => void>(() => {});
-  const runtime = useSpaceRuntime(shown.messages, useCallback((text: string) => sending.current(text), []));
+  const runtime = useSpaceRuntime(useCallback((text: string) => sending.current(text), []));
   useReading(space);
   return (
     <main className="space" aria-label={space.space.name}>

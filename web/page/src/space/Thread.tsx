@@ -1,32 +1,41 @@
 // The messages, oldest first, on assistant-ui's viewport, which stays at the end while one is there.
 
-import { createContext, memo, useContext, useEffect, useLayoutEffect, useMemo, useRef, type RefObject } from "react";
-import { ThreadPrimitive, unstable_useThreadMessageIds, useAuiState } from "@assistant-ui/react";
+import { Fragment, memo, useCallback, useMemo, useRef, useState, type RefObject } from "react";
+import { ThreadPrimitive } from "@assistant-ui/react";
 import type { Message } from "@roomful/client";
 import { Icon } from "../Icon.tsx";
+import { go } from "../place.ts";
 import { day } from "../words.ts";
 import { Bubble } from "./Bubble.tsx";
 import { Outgoing } from "./Outgoing.tsx";
 import { useNow, useScene } from "./scene.ts";
+import { useEdges, useJump, useKeptPlace, useSight } from "./scrolling.ts";
 import type { Shown } from "./window.ts";
-
-const NEAR = 600;
 
 export function Thread({ shown }: { shown: Shown }) {
   const viewport = useRef<HTMLDivElement>(null);
   const space = useNow();
-  useJump(viewport, shown);
+  const { spaceId, jumpTo, firstUnread } = useScene();
+  const [isUnreadSeen, setUnreadSeen] = useState(false);
+  const [reached, setReached] = useState("");
+  // Whoever is on the way to a message is not pulled to the end.
+  const isGoing = jumpTo !== reached && (space.hasMore || space.messages.some(({ id }) => id === jumpTo));
+  const seeUnread = useCallback(() => setUnreadSeen(true), []);
   const scrolled = useEdges(viewport, shown);
   return (
     <ThreadPrimitive.Root className="thread">
       <ThreadPrimitive.Viewport
         ref={viewport} className="messages" role="log" aria-label="Messages" aria-live="polite" tabIndex={0}
-        onScroll={scrolled} scrollToBottomOnRunStart={false}
+        onScroll={scrolled} scrollToBottomOnRunStart={false} scrollToBottomOnInitialize={!jumpTo}
+        autoScroll={!shown.hasNewer && !isGoing}
       >
         {shown.hasOlder && <p className="older" role="status">{space.isLoading ? "Loading older messages…" : ""}</p>}
         {shown.messages.length === 0 && space.outgoing.length === 0 && <Empty />}
-        <Messages messages={shown.messages} viewport={viewport} />
+        <Messages messages={shown.messages} viewport={viewport} onReached={setReached} onUnread={seeUnread} />
         {!shown.hasNewer && <Outgoing />}
+        {firstUnread && !isUnreadSeen && (
+          <button className="to-unread" onClick={() => go(spaceId, firstUnread)}>Jump to first unread</button>
+        )}
         <ThreadPrimitive.ScrollToBottom asChild>
           <button className="to-end" aria-label="Jump to newest" onClick={shown.newest}><Icon name="down" /></button>
         </ThreadPrimitive.ScrollToBottom>
@@ -35,19 +44,10 @@ export function Thread({ shown }: { shown: Shown }) {
   );
 }
 
-/** Draws and loads more when an edge comes near. */
-function useEdges(viewport: RefObject<HTMLDivElement | null>, { hasOlder, hasNewer, older, newer }: Shown): () => void {
-  const isUp = useRef(false);
-  const look = () => {
-    const { scrollTop, scrollHeight, clientHeight } = viewport.current!;
-    const below = scrollHeight - scrollTop - clientHeight;
-    isUp.current = below > NEAR || scrollHeight <= clientHeight;
-    if (hasOlder && scrollTop < NEAR) older();
-    if (hasNewer && below < NEAR) newer();
-  };
-  // At the very edge nobody can scroll further, and no event comes.
-  useEffect(() => { if (isUp.current) look(); }, [older]);
-  return look;
+/** Where the unread begins. */
+function NewMark({ onSeen }: { onSeen(): void }) {
+  const mark = useSight(onSeen);
+  return <div ref={mark} className="new" role="separator" aria-label="New messages"><span>New</span></div>;
 }
 
 function Empty() {
@@ -60,19 +60,34 @@ function Empty() {
   );
 }
 
-const COMPONENTS = { Message: OneMessage };
+interface MessagesProps {
+  messages: Message[];
+  viewport: RefObject<HTMLDivElement | null>;
+  onReached(messageId: string): void;
+  onUnread(): void;
+}
 
-const Beginnings = createContext<ReadonlySet<string>>(new Set());
-
-function Messages({ messages, viewport }: { messages: Message[]; viewport: RefObject<HTMLDivElement | null> }) {
-  const ids = unstable_useThreadMessageIds();
+function Messages({ messages, viewport, onReached, onUnread }: MessagesProps) {
+  const ids = useIds(messages);
   useKeptPlace(viewport, ids);
+  useJump(viewport, ids, onReached);
   const beginnings = useMemo(() => daysBegin(messages), [ids]);
-  return (
-    <Beginnings value={beginnings}>
-      {ids.map((id) => <ThreadPrimitive.Unstable_MessageById key={id} messageId={id} components={COMPONENTS} />)}
-    </Beginnings>
-  );
+  const { firstUnread } = useScene();
+  return messages.map((message) => (
+    <Fragment key={message.id}>
+      {beginnings.has(message.id) && <h2 className="day"><span>{day(message.createdAt)}</span></h2>}
+      {message.id === firstUnread && <NewMark onSeen={onUnread} />}
+      <MemoBubble message={message} />
+    </Fragment>
+  ));
+}
+
+/** The same array until a message comes or goes. */
+function useIds(messages: Message[]): readonly string[] {
+  const known = useRef<string[]>([]);
+  const ids = messages.map(({ id }) => id);
+  if (ids.length !== known.current.length || ids.some((id, at) => id !== known.current[at])) known.current = ids;
+  return known.current;
 }
 
 /** The first message of each day. */
@@ -81,68 +96,4 @@ function daysBegin(messages: Message[]): ReadonlySet<string> {
   return new Set(firsts.map(({ id }) => id));
 }
 
-function OneMessage() {
-  const message = useAuiState(({ message: drawn }) => drawn.metadata.custom.message as Message);
-  const { firstUnread } = useScene();
-  return (
-    <>
-      {useContext(Beginnings).has(message.id) && <h2 className="day"><span>{day(message.createdAt)}</span></h2>}
-      {message.id === firstUnread && <div className="new" role="separator" aria-label="New messages"><span>New</span></div>}
-      <MemoBubble message={message} />
-    </>
-  );
-}
-
 const MemoBubble = memo(Bubble);
-
-/** What is read stays where it is when older messages come in above it. */
-function useKeptPlace(viewport: RefObject<HTMLDivElement | null>, ids: readonly string[]): void {
-  const anchor = useRef<{ id: string; top: number } | null>(null);
-  useLayoutEffect(() => {
-    const box = viewport.current;
-    if (!box) return; // the first time it is not there yet
-    const kept = anchor.current && box.querySelector(`[data-id="${CSS.escape(anchor.current.id)}"]`);
-    if (kept) box.scrollTop += kept.getBoundingClientRect().top - anchor.current!.top;
-    anchor.current = firstInView(box);
-  }, [ids, viewport]);
-  useEffect(() => {
-    const box = viewport.current!;
-    let frame = 0;
-    const remember = () => {
-      frame ||= requestAnimationFrame(() => {
-        frame = 0;
-        anchor.current = firstInView(box);
-      });
-    };
-    box.addEventListener("scroll", remember, { passive: true });
-    return () => {
-      cancelAnimationFrame(frame);
-      box.removeEventListener("scroll", remember);
-    };
-  }, [viewport]);
-}
-
-function firstInView(box: HTMLElement): { id: string; top: number } | null {
-  const edge = box.getBoundingClientRect().top;
-  for (const article of box.querySelectorAll<HTMLElement>("article[data-id]")) {
-    const { bottom, top } = article.getBoundingClientRect();
-    if (bottom > edge) return { id: article.dataset.id!, top };
-  }
-  return null;
-}
-
-/** Goes to the message that the address names, once it is drawn. */
-function useJump(viewport: RefObject<HTMLDivElement | null>, { messages }: Shown): void {
-  const { jumpTo } = useScene();
-  const isDrawn = messages.some(({ id }) => id === jumpTo);
-  useEffect(() => {
-    if (!isDrawn || !jumpTo) return;
-    const article = viewport.current?.querySelector<HTMLElement>(`[data-id="${CSS.escape(jumpTo)}"]`);
-    article?.scrollIntoView({ block: "center" });
-    article?.classList.add("pointed");
-    const button = article?.querySelector<HTMLElement>(".card button:not(:disabled), .card input");
-    button?.focus({ preventScroll: true });
-    const timer = setTimeout(() => article?.classList.remove("pointed"), 2500);
-    return () => clearTimeout(timer);
-  }, [jumpTo, isDrawn, viewport]);
-}

@@ -1,19 +1,14 @@
-// Our store behind assistant-ui: it draws the list and the composer, and keeps nothing of its own.
+// assistant-ui's viewport and composer over our own store. It keeps no messages: several people and agents
+// speak here, a part changes fifty times a second, and our list draws only what changed.
 
 import { useCallback } from "react";
-import { useExternalStoreRuntime, type AppendMessage, type ThreadMessageLike } from "@assistant-ui/react";
-import type { Message } from "@roomful/client";
+import { useExternalStoreRuntime, type AppendMessage, type ThreadMessage } from "@assistant-ui/react";
 
-const DONE = { type: "complete", reason: "stop" } as const;
+const NONE: ThreadMessage[] = [];
 
-// A message is drawn from our own one: several people and agents speak here, and assistant-ui knows two roles.
-function convert(message: Message): ThreadMessageLike {
-  return { id: message.id, role: "assistant", content: [], status: DONE, metadata: { custom: { message } } };
-}
-
-export function useSpaceRuntime(messages: Message[], send: (text: string) => void) {
+export function useSpaceRuntime(send: (text: string) => void) {
   const onNew = useCallback(async ({ content }: AppendMessage) => {
     send(content.map((part) => (part.type === "text" ? part.text : "")).join(""));
   }, [send]);
-  return useExternalStoreRuntime({ messages, convertMessage: convert, isRunning: false, onNew });
+  return useExternalStoreRuntime({ messages: NONE, isRunning: false, onNew });
 }

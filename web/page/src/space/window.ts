@@ -5,7 +5,7 @@ import type { Message } from "@roomful/client";
 import type { SpaceHandle } from "@roomful/react";
 
 const DRAWN = 80;
-const STEP = 20;
+const STEP = 10;
 
 export interface Shown {
   messages: Message[];

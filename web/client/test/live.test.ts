@@ -1,0 +1,150 @@
+// A line that is cut, refused or garbled, and what is said meanwhile.
+import assert from "node:assert/strict";
+import { test, type TestContext } from "node:test";
+import { Client, Live, type Message } from "../src/index.ts";
+import { Gateway } from "./gateway.ts";
+
+const ME = { id: "ada", name: "Ada", kind: "human" } as const;
+const SPACE = { id: "room", name: "Room", createdAt: "t", wake: "none", flow: "open", role: "member", unread: 0, lastSeq: 1 };
+const MEMBERS = ["ada", "bob"].map((entityId) => ({ entityId, name: entityId, kind: "human", role: "member", spaceId: "room" }));
+
+const said = (seq: number, text: string, more: Partial<Message> = {}): Message => ({
+  id: `msg_${seq}`, spaceId: "room", entityId: "bob", seq, status: "final", role: "user", createdAt: "t", updatedAt: "t",
+  mentions: [], attachments: [], parts: [{ type: "text", id: `prt_${seq}`, text, status: "complete" }], ...more,
+});
+const snapshot = (...messages: Message[]) => ({ spaces: [SPACE], members: MEMBERS, runs: [], messages });
+
+class Shelf {
+  kept = new Map<string, string>();
+  getItem = (key: string) => this.kept.get(key) ?? null;
+  setItem = (key: string, value: string) => void this.kept.set(key, value);
+}
+
+async function scene(context: TestContext, shelf = new Shelf()) {
+  const gateway = await new Gateway().start();
+  const lives: Live[] = [];
+  const open = () => {
+    const live = new Live(new Client({ url: gateway.url, token: "secret" }), ME, { shelf, schedule: (tell) => tell() });
+    lives.push(live);
+    live.start();
+    return live;
+  };
+  context.after(() => { for (const live of lives) live.stop(); gateway.stop(); });
+  const live = open();
+  await gateway.until(() => gateway.streams.length === 1);
+  gateway.tell("snapshot", snapshot(said(1, "Hello")), "e.1");
+  await gateway.until(() => live.isReady());
+  const texts = (of = live) => of.space("room")!.messages.map(({ parts }) => (parts[0] as { text: string }).text);
+  return { gateway, live, open, texts };
+}
+
+test("a cut line is taken up where it ended, with the token in a header", async (context) => {
+  const { gateway, live, texts } = await scene(context);
+  gateway.tell("smartSpace.message", { spaceId: "room", message: said(2, "More") }, "e.2");
+  await gateway.until(() => texts().length === 2);
+  gateway.streams[0]!.end();
+  await gateway.until(() => gateway.streams.length === 2);
+  gateway.tell("smartSpace.message", { spaceId: "room", message: said(3, "Again") }, "e.3");
+  await gateway.until(() => texts().length === 3);
+
+  const [first, second] = gateway.asked.filter(({ path }) => path.startsWith("/api/stream"));
+  assert.deepEqual([first!.headers["last-event-id"], second!.headers["last-event-id"]], [undefined, "e.2"]);
+  assert.equal(second!.headers.authorization, "Bearer secret");
+  assert.ok(!second!.path.includes("secret"));
+  assert.equal(live.space("room")!.space.unread, 2);
+});
+
+test("frames may be cut anywhere, also inside a character", async (context) => {
+  const { gateway, texts } = await scene(context);
+  const bytes = new TextEncoder().encode(
+    `: still here\n\nid: e.2\nevent: smartSpace.message\ndata: ${JSON.stringify({ spaceId: "room", message: said(2, "é😀") })}\n\n`);
+  for (const byte of bytes) gateway.send(Uint8Array.of(byte));
+  await gateway.until(() => texts().length === 2);
+  assert.deepEqual(texts(), ["Hello", "é😀"]);
+});
+
+test("the line is called lost only after a first try to come back failed", async (context) => {
+  const { gateway, live } = await scene(context);
+  const states: string[] = [];
+  live.subscribe(() => states.at(-1) === live.line() || states.push(live.line()));
+  gateway.cut();
+  await gateway.until(() => live.line() === "lost");
+  gateway.line = 200;
+  await gateway.until(() => live.line() === "open");
+  assert.deepEqual(states, ["lost", "open"]);
+});
+
+test("what is said on a lost line is kept over a reload and said once", async (context) => {
+  const shelf = new Shelf();
+  const { gateway, live, open } = await scene(context, shelf);
+  gateway.cut();
+  const { clientMessageId } = live.send("room", { text: "Are you there?" });
+  await gateway.until(() => live.line() === "lost");
+  assert.deepEqual(live.space("room")!.outgoing.map(({ message }) => message.text), ["Are you there?"]);
+  live.stop();
+
+  const posted = said(2, "Are you there?", { entityId: "ada", clientMessageId });
+  gateway.answer = ({ method }) => (method === "POST" ? [201, { message: posted, runs: [] }] : [200, {}]);
+  gateway.line = 200;
+  const again = open();
+  await gateway.until(() => gateway.streams.length === 2);
+  gateway.tell("snapshot", snapshot(said(1, "Hello")), "e.9");
+  await gateway.until(() => again.isReady() && again.space("room")!.messages.length === 2);
+  gateway.tell("smartSpace.message", { spaceId: "room", message: posted }, "e.10");
+  await gateway.until(() => again.space("room")!.outgoing.length === 0);
+
+  assert.equal(again.space("room")!.messages.length, 2);
+  const posts = gateway.asked.filter(({ method }) => method === "POST");
+  assert.deepEqual(posts.map(({ body }) => body), [{ text: "Are you there?", clientMessageId }]);
+});
+
+test("a refused message stays, with the reason, until it is sent again or given up", async (context) => {
+  const { gateway, live } = await scene(context);
+  gateway.answer = () => [422, { detail: "too long", code: "invalid" }];
+  const { clientMessageId } = live.send("room", { text: "…" });
+  const outgoing = () => live.space("room")!.outgoing;
+  await gateway.until(() => outgoing()[0]?.problem === "too long");
+  live.send("room", { text: "next" });
+  await gateway.until(() => outgoing()[1]?.problem === "too long");
+  live.giveUp(clientMessageId);
+  assert.equal(outgoing().length, 1);
+  gateway.answer = () => [201, { message: said(2, "next", { entityId: "ada" }), runs: [] }];
+  live.sendAgain(outgoing()[0]!.clientMessageId);
+  await gateway.until(() => outgoing().length === 0);
+  assert.equal(live.space("room")!.messages.length, 2);
+});
+
+for (const [what, name, data] of [
+  ["an event too large for the wire", "smartSpace.message", { truncated: true, url: "/api/…" }],
+  ["a space nobody told of", "member.joined", { spaceId: "other", member: MEMBERS[0] }],
+  ["my leaving", "member.left", { spaceId: "room", member: MEMBERS[0] }],
+] as const) {
+  test(`after ${what}, everything is read anew`, async (context) => {
+    const { gateway } = await scene(context);
+    gateway.tell(name, data, "e.2");
+    await gateway.until(() => gateway.streams.length === 2);
+    assert.equal(gateway.asked.at(-1)!.headers["last-event-id"], undefined);
+  });
+}
+
+test("whoever scrolled up keeps what they read when everything is read anew", async (context) => {
+  const { gateway, live, texts } = await scene(context);
+  gateway.answer = ({ path }) => [200, { messages: path.includes("before=5") ? [said(4, "Older")] : [], position: "", hasMore: false }];
+  gateway.tell("snapshot", snapshot(said(5, "Hello")), "e.1");
+  await gateway.until(() => live.space("room")!.hasMore);
+  await live.loadOlder("room");
+  assert.deepEqual(texts(), ["Older", "Hello"]);
+  gateway.answer = ({ path }) => [200, { messages: path.includes("before=5") ? [said(4, "Edited")] : [], position: "", hasMore: false }];
+  gateway.tell("snapshot", snapshot(said(5, "Hello")), "f.1");
+  await gateway.until(() => texts()[0] === "Edited");
+  assert.deepEqual(texts(), ["Edited", "Hello"]);
+});
+
+test("a token that is not valid any more ends the line", async (context) => {
+  const { gateway, live } = await scene(context);
+  gateway.line = 401;
+  gateway.streams[0]!.end();
+  await gateway.until(() => live.line() === "refused");
+  const streams = gateway.asked.filter(({ path }) => path.startsWith("/api/stream")).length;
+  assert.equal(streams, 2);
+});

@@ -1,0 +1,89 @@
+// Where one is in a long list, and how to get elsewhere.
+
+import { useEffect, useLayoutEffect, useRef, type RefObject } from "react";
+import { useScene } from "./scene.ts";
+import type { Shown } from "./window.ts";
+
+const NEAR = 600;
+
+/** Draws and loads more when an edge comes near. */
+export function useEdges(viewport: RefObject<HTMLDivElement | null>, { hasOlder, hasNewer, older, newer }: Shown): () => void {
+  const isUp = useRef(false);
+  const look = () => {
+    const { scrollTop, scrollHeight, clientHeight } = viewport.current!;
+    const below = scrollHeight - scrollTop - clientHeight;
+    isUp.current = below > NEAR || scrollHeight <= clientHeight;
+    if (hasOlder && scrollTop < NEAR) older();
+    if (hasNewer && below < NEAR) newer();
+  };
+  // At the very edge nobody can scroll further, and no event comes.
+  useEffect(() => { if (isUp.current) look(); }, [older]);
+  return look;
+}
+
+/** What is read stays where it is when older messages come in above it. */
+export function useKeptPlace(viewport: RefObject<HTMLDivElement | null>, ids: readonly string[]): void {
+  const anchor = useRef<{ id: string; top: number } | null>(null);
+  useLayoutEffect(() => {
+    const box = viewport.current;
+    if (!box) return; // the first time it is not there yet
+    const kept = anchor.current && box.querySelector(`[data-id="${CSS.escape(anchor.current.id)}"]`);
+    if (kept) box.scrollTop += kept.getBoundingClientRect().top - anchor.current!.top;
+    anchor.current = firstInView(box);
+  }, [ids, viewport]);
+  useEffect(() => {
+    const box = viewport.current!;
+    let frame = 0;
+    const remember = () => {
+      frame ||= requestAnimationFrame(() => {
+        frame = 0;
+        anchor.current = firstInView(box);
+      });
+    };
+    box.addEventListener("scroll", remember, { passive: true });
+    return () => {
+      cancelAnimationFrame(frame);
+      box.removeEventListener("scroll", remember);
+    };
+  }, [viewport]);
+}
+
+function firstInView(box: HTMLElement): { id: string; top: number } | null {
+  const edge = box.getBoundingClientRect().top;
+  for (const article of box.querySelectorAll<HTMLElement>("article[data-id]")) {
+    const { bottom, top } = article.getBoundingClientRect();
+    if (bottom > edge) return { id: article.dataset.id!, top };
+  }
+  return null;
+}
+
+/** Goes to the message that the address names, once it is drawn. */
+export function useJump(viewport: RefObject<HTMLDivElement | null>, ids: readonly string[], onReached: (messageId: string) => void): void {
+  const { jumpTo } = useScene();
+  const isDrawn = ids.includes(jumpTo);
+  useEffect(() => {
+    if (!jumpTo) onReached("");
+    if (!isDrawn || !jumpTo) return;
+    onReached(jumpTo);
+    const article = viewport.current?.querySelector<HTMLElement>(`[data-id="${CSS.escape(jumpTo)}"]`);
+    article?.scrollIntoView({ block: "center" });
+    article?.classList.add("pointed");
+    const button = article?.querySelector<HTMLElement>(".card button:not(:disabled), .card input");
+    button?.focus({ preventScroll: true });
+    const timer = setTimeout(() => article?.classList.remove("pointed"), 2500);
+    return () => clearTimeout(timer);
+  }, [jumpTo, isDrawn, viewport]);
+}
+
+/** Tells when the element comes into sight. */
+export function useSight(onSeen: () => void): RefObject<HTMLDivElement | null> {
+  const element = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    const observer = new IntersectionObserver((entries) => {
+      if (entries.some(({ isIntersecting }) => isIntersecting)) onSeen();
+    });
+    observer.observe(element.current!);
+    return () => observer.disconnect();
+  }, [onSeen]);
+  return element;
+}
