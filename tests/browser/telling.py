@@ -38,6 +38,20 @@ _ELSEWHERE = """(names) => [...document.querySelectorAll("nav a[href^='#']")]
   .filter((link) => !names.some((name) => link.innerText.startsWith(name)))
   .map((link) => link.innerText)"""
 
+# What can be scrolled has room for what is wider than it.
+_TOO_WIDE = """() => [...document.querySelectorAll("body *")]
+  .filter((element) => {
+    const {left, right, width} = element.getBoundingClientRect();
+    return width > 1 && (right > innerWidth + 1 || left < -1);
+  })
+  .filter((element) => {
+    for (let around = element.parentElement; around; around = around.parentElement) {
+      if (getComputedStyle(around).overflowX !== "visible") return false;
+    }
+    return true;
+  })
+  .map(({outerHTML}) => outerHTML.slice(0, 200))"""
+
 
 def seen(page: Page) -> list[tuple[str, str]]:
     """[author, words] of each message."""
@@ -113,14 +127,21 @@ def stays(*pages: Page) -> None:
         assert after == before, (before, after)
 
 
+def reads_well(page: Page, name: str) -> None:
+    """To those who cannot see it as to those who can."""
+    picture(page, name)
+    found = axe(page)
+    assert not found, "\n\n".join(found)
+
+
 def looks_well(story: str, light: Page, dark: Page) -> None:
-    """To those who cannot see it as to those who can, on a desk and on a phone."""
-    for page, name in ((light, "light"), (dark, "dark")):
-        picture(page, f"{story}-{name}")
-        found = axe(page)
-        assert not found, "\n\n".join(found)
+    """On a desk, by day and by night, and on a phone, where nothing is wider than it."""
+    reads_well(light, f"{story}-light")
+    reads_well(dark, f"{story}-dark")
     desk = light.viewport_size
     assert desk
     light.set_viewport_size(PHONE)
     picture(light, f"{story}-phone")
+    too_wide = light.evaluate(_TOO_WIDE)
+    assert not too_wide, "\n".join(too_wide)
     light.set_viewport_size(desk)

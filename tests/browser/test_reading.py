@@ -111,12 +111,13 @@ def test_a_waiting_card_is_one_press_away(window: Windows, start: Callable[[Page
     page = window("ada", "hq")
     start(page)
     waiting = page.get_by_role("region", name="Waiting for an answer")
-    waiting.get_by_role("button", name="First in Lab").click()
-    expect(page.get_by_role("heading", name="Lab")).to_be_visible()
-    expect(card(page, "Approval form")).to_be_in_viewport()
-    expect(card(page, "Approval form").get_by_role("button", name="Approve")).to_be_focused()
-    press(page, "Jump to newest")
-    expect(messages(page).filter(has_text=f"Message {MANY - 1}")).to_be_in_viewport()
+    for _ in range(2):
+        waiting.get_by_role("button", name="First in Lab").click()
+        expect(page.get_by_role("heading", name="Lab")).to_be_visible()
+        expect(card(page, "Approval form")).to_be_in_viewport()
+        expect(card(page, "Approval form").get_by_role("button", name="Approve")).to_be_focused()
+        press(page, "Jump to newest")
+        expect(messages(page).filter(has_text=f"Message {MANY - 1}")).to_be_in_viewport()
 
 
 @pytest.mark.usefixtures("long_lab")

@@ -5,6 +5,7 @@ import re
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
+from roomful.app.demo.outside import weather_in
 from tests.browser.looking import picture
 from tests.browser.telling import (
     card,
@@ -13,7 +14,6 @@ from tests.browser.telling import (
     looks_well,
     nothing_elsewhere,
     press,
-    say,
     seen,
     stays,
     streamed,
@@ -101,14 +101,34 @@ def inside(page: Page, name: str) -> str:
     return asked.inner_text()
 
 
-def test_a_second_question_is_answered_after_the_first(window: Windows) -> None:
-    ada, grace = window("ada", "research"), window("grace", "research")
-    say(grace, "And is a three-day week worth it?")
-    done(grace, "Research Lead", CHECKED)
-    expect(card(ada, "Ask librarian")).to_contain_text("And is a three-day week worth it?")
-    assert seen(ada) == seen(grace)
-    assert [author for author, _ in seen(ada)][-4:] == ["Grace", "Research Lead", "Critic", "Research Lead"]
-    stays(ada)
+def test_a_further_question_is_asked_further(window: Windows) -> None:
+    ada, grace = window("ada", "research"), window("grace", "research", dark=True)
+    with streamed(ada, grace), nothing_elsewhere(ada, "Research"), nothing_elsewhere(grace, "Research"):
+        try_this(ada, "Ask once more")
+        for page in (ada, grace):
+            done(page, "Research Lead", "a ward with 45 nurses did it, and 32 hours each were enough.")
+    stays(ada, grace)
+    for page in (ada, grace):
+        assert "Ask archivist" in inside(page, "Librarian")
+        card(page, "Ask librarian").get_by_role("button", name="Archivist", expanded=False).click()
+        expect(card(page, "Ask librarian")).to_contain_text("Hospital rosters")
+        tried = inside(page, "Statistician")
+        assert tried.index("Failed") < tried.rindex("That is 32 hours each.")
+    assert inside(ada, "Librarian") == inside(grace, "Librarian")
+    looks_well("research-more", ada, grace)
+
+
+def test_a_service_outside_is_asked_and_its_answer_seen(window: Windows) -> None:
+    omar, ada = window("omar", "ops"), window("ada", "ops", dark=True)
+    told = weather_in("New York")
+    with streamed(omar, ada), nothing_elsewhere(omar, "Operations"), nothing_elsewhere(ada, "Operations"):
+        try_this(omar, "Ask a service outside")
+        for page in (omar, ada):
+            done(page, "Dispatcher", f"It is {told['sky']} in New York, at {told['temperature']} °C.")
+            expect(card(page, "Fetch weather data")).to_contain_text(f"Sky{told['sky']}")
+    assert seen(omar) == seen(ada)
+    stays(omar, ada)
+    looks_well("weather", omar, ada)
 
 
 def test_agents_that_mention_each_other_speak_in_turn(window: Windows) -> None:

@@ -2,20 +2,24 @@
 
 import { useSyncExternalStore } from "react";
 
-export interface Place { spaceId: string; messageId: string }
+/** `visit` tells coming to a place again from being there. */
+export interface Place { spaceId: string; messageId: string; visit: number }
 
-const here = () => location.hash;
+let visits = 0;
+const here = () => `${location.hash}/${visits}`;
 const subscribe = (listener: () => void) => {
   addEventListener("hashchange", listener);
   return () => removeEventListener("hashchange", listener);
 };
 
 export function usePlace(): Place {
-  const [spaceId = "", messageId = ""] = useSyncExternalStore(subscribe, here).slice(1).split("/");
-  return { spaceId, messageId };
+  const place = useSyncExternalStore(subscribe, here);
+  const [spaceId = "", messageId = ""] = place.slice(1, place.lastIndexOf("/")).split("/");
+  return { spaceId, messageId, visit: Number(place.slice(place.lastIndexOf("/") + 1)) };
 }
 
 export function go(spaceId: string, messageId = ""): void {
+  visits++;
   const hash = `#${spaceId}${messageId && `/${messageId}`}`;
   if (location.hash !== hash) location.hash = hash;
   else dispatchEvent(new HashChangeEvent("hashchange"));

@@ -24,7 +24,7 @@ export function SpacePage({ spaceId, onInspect }: Props) {
   const space = useSpace(spaceId)!;
   const [replyTo, setReplyTo] = useState<Message | null>(null);
   const scene = useSceneOf(space, setReplyTo, onInspect);
-  const shown = useWindow(space, scene.jumpTo);
+  const shown = useWindow(space, scene.jumpTo, scene.visit);
   const sending = useRef<(text: string) => void>(() => {});
   const runtime = useSpaceRuntime(useCallback((text: string) => sending.current(text), []));
   useReading(space);
@@ -48,15 +48,15 @@ export function SpacePage({ spaceId, onInspect }: Props) {
 
 function useSceneOf(space: SpaceHandle, onReply: (message: Message) => void, onInspect: (runId: string) => void): SceneValue {
   const me = useMyself().id;
-  const { messageId: jumpTo } = usePlace();
+  const { messageId: jumpTo, visit } = usePlace();
   const myAgents = useMyAgents();
   const firstUnread = useFirstUnread(space);
   const failures = useKnownFailures(space);
   const { members, space: { id: spaceId, role } } = space;
   return useMemo(() => ({
-    spaceId, role, members, failures, me, myAgents, firstUnread, jumpTo, onReply, onInspect,
+    spaceId, role, members, failures, me, myAgents, firstUnread, jumpTo, visit, onReply, onInspect,
     nameOf: (entityId) => members.get(entityId)?.name ?? entityId,
-  }), [spaceId, role, members, failures, me, myAgents, firstUnread, jumpTo, onReply, onInspect]);
+  }), [spaceId, role, members, failures, me, myAgents, firstUnread, jumpTo, visit, onReply, onInspect]);
 }
 
 function SpaceHead({ space: { space, members } }: { space: SpaceHandle }) {

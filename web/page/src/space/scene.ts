@@ -17,6 +17,8 @@ export interface SceneValue {
   firstUnread: string;
   /** The message that the address names. */
   jumpTo: string;
+  /** Another one each time somebody goes there. */
+  visit: number;
   nameOf(entityId: string): string;
   onReply(message: Message): void;
   onInspect(runId: string): void;

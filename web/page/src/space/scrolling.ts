@@ -59,7 +59,7 @@ function firstInView(box: HTMLElement): { id: string; top: number } | null {
 
 /** Goes to the message that the address names, once it is drawn. */
 export function useJump(viewport: RefObject<HTMLDivElement | null>, ids: readonly string[], onReached: (messageId: string) => void): void {
-  const { jumpTo } = useScene();
+  const { jumpTo, visit } = useScene();
   const isDrawn = ids.includes(jumpTo);
   useEffect(() => {
     if (!jumpTo) onReached("");
@@ -72,7 +72,7 @@ export function useJump(viewport: RefObject<HTMLDivElement | null>, ids: readonl
     button?.focus({ preventScroll: true });
     const timer = setTimeout(() => article?.classList.remove("pointed"), 2500);
     return () => clearTimeout(timer);
-  }, [jumpTo, isDrawn, viewport]);
+  }, [jumpTo, visit, isDrawn, viewport]);
 }
 
 /** Tells when the element comes into sight. */

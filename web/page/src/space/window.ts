@@ -17,14 +17,14 @@ export interface Shown {
 }
 
 /** `target` is a message that has to be among the drawn ones. */
-export function useWindow(space: SpaceHandle, target: string): Shown {
+export function useWindow(space: SpaceHandle, target: string, visit: number): Shown {
   const all = space.messages;
   const [end, setEnd] = useState<number | null>(null); // the seq after which nothing is drawn; null: follow
   useLoaded(space, target);
   useEffect(() => {
     const at = all.findIndex(({ id }) => id === target);
     if (at >= 0 && at < all.length - DRAWN / 2) setEnd(all[at + DRAWN / 2]!.seq);
-  }, [target, all.some(({ id }) => id === target)]);
+  }, [target, visit, all.some(({ id }) => id === target)]);
 
   const stop = end === null ? all.length : all.findLastIndex(({ seq }) => seq <= end) + 1;
   const start = Math.max(0, stop - DRAWN);
