@@ -271,7 +271,7 @@ TIRING: tuple[tuple[str, Callable[[], str]], ...] = (
     ("emphasis", lambda: "_a*" * 16_000),
     ("mail", lambda: "a." * 25_000 + "@"),
     ("spaces", lambda: "a" + " " * 50_000 + "b"),
-    ("markers", lambda: ("- " * 15 + "x\n") * 3_000),
+    ("markers", lambda: ("- " * 15 + "x\n") * 1_000),
     ("brackets", lambda: "[" * 50_000),
     ("pictures", lambda: "![" * 25_000),
     ("parentheses", lambda: "[a](" + "(" * 50_000),

@@ -261,8 +261,8 @@ def test_what_people_mean_is_drawn(window: Windows, demo: Roomful, ada: Caller) 
     made = ada.post("/api/blobs", PNG, expect=201, headers={"content-type": "image/png"})
     ada.say(
         space,
-        "**bold** *slanted* ~~gone~~ `code`\n\n- one\n- two\n\n```\nblock\n```\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n"
-        f"> quote\n\n[site](https://example.com/) ![dot]({made['url']})",
+        "**bold** *slanted* ~~gone~~ `code`\n\n- one\n- two\n\n```\nblock\n```\n\n"
+        f"| a | b |\n|---|---|\n| 1 | 2 |\n\n> quote\n\n[site](https://example.com/) ![dot]({made['url']})",
     )
     said = window("ada", space).get_by_role("article")
 
