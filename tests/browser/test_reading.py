@@ -139,11 +139,11 @@ def test_older_messages_come_while_one_scrolls_up(window: Windows) -> None:
     expect(messages(page).filter(has_text=f"Message {MANY - 1}")).to_be_in_viewport()
     page.get_by_role("log", name="Messages").hover()
     needle = messages(page).filter(has_text="A needle lies here")
-    for _ in range(60):
+    for _ in range(200):
         page.mouse.wheel(0, -1500)
+        page.evaluate("new Promise(requestAnimationFrame)")
         if needle.count():
             break
-        page.wait_for_timeout(50)  # one does not scroll faster
     expect(needle).to_be_attached()
 
 
