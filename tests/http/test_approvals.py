@@ -114,6 +114,8 @@ def test_who_may_answer_is_a_rule_of_its_own(house: Roomful, model: FakeOpenAI) 
     house.admin.post("/api/spaces/room/members", {"entityId": "rita", "role": "reader"}, expect=201)
     _ask(model)
     waiting = _pause(ada)
+    shown = ada.messages("room")[-1]["parts"][-1]
+    assert (shown["status"], shown["approvers"]) == ("waiting", {"roles": ["owner"], "entities": []})
     for who, status in [(eve, 404), (rita, 403), (ada, 403)]:
         assert _answer(who, waiting, {"approved": True}).status_code == status
     assert "approver" in _answer(ada, waiting, {"approved": True}).json()["detail"]

@@ -199,6 +199,8 @@ def test_everybody_votes_and_an_owner_ends_it(demo: Demo, votes: dict[str, str],
         poll = play.asked("team", "startPoll")
         for who, choice in votes.items():
             play.answer(poll, who, result={"choice": choice})
+        shown = demo.people["noa"].messages("team")[-1]["parts"][-1]
+        assert (shown.get("approvers"), shown["closers"]) == (None, {"roles": ["owner"], "entities": []})
         play.answer(poll, "husam", close=True, expect=403)
         play.answer(poll, "ada", close=True)
         play.ended()

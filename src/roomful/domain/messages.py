@@ -5,6 +5,7 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from roomful.domain.shape import UNSET, Json, Noun, Unset
+from roomful.domain.tools import Approvers
 from roomful.domain.trails import Child
 
 PartStatus = Literal["streaming", "ready", "running", "waiting", "complete", "error", "canceled", "unknown"]
@@ -70,6 +71,10 @@ class ToolCallPart(Noun, tag_field="type", tag="tool_call"):
     step: int | Unset = UNSET
     """The model's answer that it belongs to, where that is not the run's first."""
     approval: ApprovalCard | Unset = UNSET
+    approvers: Approvers | Unset = UNSET
+    """Who alone may answer a card that waits, beyond that they may write here. Unset: everybody who may."""
+    closers: Approvers | Unset = UNSET
+    """The same for closing a poll, in which everybody votes."""
     answers: list[MemberAnswer] | Unset = UNSET
     question: Json | Unset = UNSET
     """What a tool wants to know before it can go on: `{"requests": {key: {message, schema}}}`."""

@@ -159,6 +159,14 @@ class ToolSpec(Frozen):
     idempotent: bool = False
 
     @property
+    def is_poll(self) -> bool:
+        return isinstance(self.executor, Client) and self.executor.answers == "each"
+
+    def approvers_of(self, waits_for: str | Unset) -> Approvers:
+        """Who may answer a call that waits; of a poll, who may close it."""
+        return self.approval.approvers if waits_for == "approval" and self.approval else self.approvers
+
+    @property
     def asks(self) -> bool:
         """Whether a person answers instead of a machine."""
         return isinstance(self.executor, Client)

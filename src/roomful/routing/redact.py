@@ -4,10 +4,10 @@ from typing import assert_never
 
 from roomful.domain.events import CallCompleted, CallFailed, CallReady, SpaceEvent, TextEnded
 from roomful.domain.grants import hash_of
-from roomful.domain.messages import ApprovalCard
+from roomful.domain.messages import ApprovalCard, ToolCallPart
 from roomful.domain.runs import Call, Place, Run
 from roomful.domain.shape import UNSET, Json, Unset
-from roomful.domain.tools import Visibility
+from roomful.domain.tools import Approvers, ToolSpec, Visibility
 
 
 def shown_args(call: Call) -> Json | Unset:
@@ -76,13 +76,23 @@ def settled_event(call: Call, place: Place) -> CallCompleted | CallFailed:
     )
 
 
-def approval_card(call: Call, run: Run) -> ApprovalCard:
-    return ApprovalCard(
-        agent_id=run.agent_id,
-        args_hash=hash_of(call.tool_name, call.args),
-        trigger_space_id=run.trigger.space_id,
-        trigger_entity_id=run.trigger.entity_id,
-    )
+def ask_people(part: ToolCallPart, call: Call, spec: ToolSpec | None, run: Run) -> None:
+    """What a card says to whom it asks: what it is about, and who of them may answer."""
+    is_approval = call.waits_for == "approval"
+    if is_approval:
+        part.approval = ApprovalCard(
+            agent_id=run.agent_id,
+            args_hash=hash_of(call.tool_name, call.args),
+            trigger_space_id=run.trigger.space_id,
+            trigger_entity_id=run.trigger.entity_id,
+        )
+    approvers = Approvers() if spec is None else spec.approvers_of(call.waits_for)
+    if approvers == Approvers():
+        return
+    if spec is not None and spec.is_poll and not is_approval:
+        part.closers = approvers
+    else:
+        part.approvers = approvers
 
 
 NOWHERE = Place(space_id="", message_id="", part_id="")

@@ -21,7 +21,7 @@ from roomful.domain.spaces import Member
 from roomful.domain.tools import Fallback, TextShape, ToolSpec, Visibility
 from roomful.domain.usage import Usage
 from roomful.routing.assembly import Assembly
-from roomful.routing.redact import approval_card, ready_event, settled_event, text_end, whole_event
+from roomful.routing.redact import ask_people, ready_event, settled_event, text_end, whole_event
 from roomful.routing.route import RouteFinder
 from roomful.routing.speech import Speech, Spoken
 from roomful.spaces.mentions import addressed
@@ -188,8 +188,8 @@ class StepRouter:
             for place in call.places:
                 if (part := voice.part(place.space_id, place.part_id)) is not None:
                     part.status = call.status
-                    if call.waits_for == "approval" and isinstance(part, ToolCallPart):
-                        part.approval = approval_card(call, voice.run)
+                    if call.status == "waiting" and isinstance(part, ToolCallPart):
+                        ask_people(part, call, spec, voice.run)
             heard += voice.changed_at(call.places, call.id)
         if voice.trail is not None:
             heard += voice.trail.call(call)

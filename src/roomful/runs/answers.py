@@ -13,7 +13,7 @@ from roomful.domain.messages import MemberAnswer
 from roomful.domain.ports import Clock, Ids, Store
 from roomful.domain.runs import Call, Run
 from roomful.domain.shape import UNSET, Json
-from roomful.domain.tools import Approvers, Client, ToolSpec
+from roomful.domain.tools import Approvers, ToolSpec
 from roomful.runs.agents import Agents
 from roomful.runs.decisions import apply_decision, grants_from, read_decision
 from roomful.runs.delegating import Children
@@ -66,13 +66,12 @@ class Answers:
         spec = await self._spec(run, call)
         if (why := _NOT_ASKED.get(call.waits_for or "")) is not None:
             raise Forbidden(why)
-        if spec is not None and _is_poll(spec) and call.waits_for != "approval":
+        if spec is not None and spec.is_poll and call.waits_for != "approval":
             await self._vote(principal, run, call, spec, result, close=close)
             return
         if close:
             raise Invalid("close: only a poll can be closed; give this card a result")
-        approvers = _approvers(spec, call)
-        await self._check_answerer(principal, call, approvers, run.agent_id)
+        await self._check_answerer(principal, call, _approvers(spec, call), run.agent_id)
         if call.status != "waiting":
             raise settled_already(call)
         more = self._apply(principal, run, call, spec, result)
@@ -118,7 +117,7 @@ class Answers:
             return None
         spec = await self._spec(run, call)
         kind = "approval" if call.waits_for == "approval" else "answer"
-        if kind == "answer" and spec is not None and _is_poll(spec):
+        if kind == "answer" and spec is not None and spec.is_poll:
             kind = "poll"
         schema = spec.result_schema if spec is not None and kind != "approval" else None
         return Asked(kind, _approvers(spec, call), schema)
@@ -237,14 +236,8 @@ class Answers:
         raise Forbidden(f"you are not an approver of this card; approvers are: {', '.join(wanted)}")
 
 
-def _is_poll(spec: ToolSpec) -> bool:
-    return isinstance(spec.executor, Client) and spec.executor.answers == "each"
-
-
 def _approvers(spec: ToolSpec | None, call: Call) -> Approvers:
-    if spec is None:
-        return Approvers()
-    return spec.approval.approvers if call.waits_for == "approval" and spec.approval else spec.approvers
+    return Approvers() if spec is None else spec.approvers_of(call.waits_for)
 
 
 def poll_result(call: Call) -> Json:

@@ -54,6 +54,9 @@ export interface ApprovalCard {
   reason?: string;
 }
 
+/** Who alone may; either is enough. */
+export interface Approvers { roles?: Role[]; entities?: string[] }
+
 export interface MemberAnswer { entityId: string; result: Json; at: string }
 
 export interface ToolCallPart {
@@ -72,6 +75,10 @@ export interface ToolCallPart {
   agentId?: string;
   step?: number;
   approval?: ApprovalCard;
+  /** Of a card that waits; absent: everybody who may write. */
+  approvers?: Approvers;
+  /** Of a poll: who may close it. */
+  closers?: Approvers;
   answers?: MemberAnswer[];
   question?: Json;
   answeredBy?: string;

@@ -4,8 +4,8 @@ import {
   createContext, useCallback, useContext, useEffect, useMemo, useState, useSyncExternalStore, type ReactNode,
 } from "react";
 import {
-  Live, Problem, type Client, type Entity, type LineState, type LiveOptions, type NewMessage, type Outgoing,
-  type Outcome, type SpaceState, type ToolCallPart,
+  Live, Problem, type Approvers, type Client, type Entity, type LineState, type LiveOptions, type NewMessage, type Outgoing,
+  type Outcome, type Role, type SpaceState, type ToolCallPart,
 } from "@roomful/client";
 import { PlainCard } from "./plain.tsx";
 import { AlreadySettled, ToolCall, type ToolComponent, type ToolRegistry } from "./tools.tsx";
@@ -126,8 +126,15 @@ export function ToolPart({ spaceId, part }: { spaceId: string; part: ToolCallPar
       throw asTold(error, nameOf);
     }
   }, [live, part.runId, part.toolCallId, nameOf]);
-  const mayAnswer = part.runId !== undefined && live.space(spaceId)?.space.role !== "reader";
-  return <ToolCall {...{ tools, fallback, part, mayAnswer, nameOf, send }} me={live.me.id} />;
+  const role = live.space(spaceId)?.space.role;
+  const may = (those: Approvers | undefined) => part.runId !== undefined && isOneOf(those, live.me.id, role);
+  const rights = { mayAnswer: may(part.approvers), mayClose: may(part.closers) };
+  return <ToolCall {...{ tools, fallback, part, nameOf, send, ...rights }} me={live.me.id} />;
+}
+
+function isOneOf(those: Approvers | undefined, me: string, role: Role | undefined): boolean {
+  if (!role || role === "reader") return false;
+  return !those || Boolean(those.entities?.includes(me) || those.roles?.includes(role));
 }
 
 function nameIn(state: SpaceState | undefined, entityId: string): string {

@@ -2,7 +2,7 @@
 // and nothing else of the space.
 
 import { createContext, useContext, useState, type ComponentType } from "react";
-import type { Arguments, Json, PartStatus, ToolCallPart } from "@roomful/client";
+import type { Approvers, Arguments, Json, PartStatus, ToolCallPart } from "@roomful/client";
 
 export interface ToolProps<Args = Arguments, Result = Json> {
   /** As far as the model has written them. */
@@ -24,6 +24,7 @@ export interface ToolAnswering {
   part: ToolCallPart;
   me: string;
   mayAnswer: boolean;
+  mayClose: boolean;
   nameOf(entityId: string): string;
   send(body: { result: Json } | { close: true }): Promise<void>;
 }
@@ -36,6 +37,8 @@ const Answering = createContext<ToolAnswering | null>(null);
 export interface ToolResult<Result = Json> {
   /** It waits, its input is complete, and I may answer. */
   canAnswer: boolean;
+  /** It is a poll that I may close. */
+  canClose: boolean;
   /** I am the one who answered. */
   isMine: boolean;
   /** Never rejects: a refusal is told in `problem`. */
@@ -44,6 +47,8 @@ export interface ToolResult<Result = Json> {
   close(): Promise<void>;
   isSending: boolean;
   problem: string | null;
+  /** Who alone may answer, in words, where I may not. */
+  onlyFor?: string;
   answeredBy?: string;
   answeredAt?: string;
 }
@@ -54,7 +59,7 @@ export function useToolResult<Result = Json>(): ToolResult<Result> {
   if (!answering) throw new Error("useToolResult is for components that draw a tool call");
   const [isSending, setSending] = useState(false);
   const [problem, setProblem] = useState<Error | null>(null);
-  const { part, me, mayAnswer, nameOf } = answering;
+  const { part, me, mayAnswer, mayClose, nameOf } = answering;
 
   async function send(body: { result: Json } | { close: true }): Promise<void> {
     setSending(true);
@@ -68,17 +73,24 @@ export function useToolResult<Result = Json>(): ToolResult<Result> {
   }
 
   const answers = part.answers ?? [];
+  const isOpen = part.status === "waiting" && !isSending;
   const isTold = part.status === "waiting" || problem instanceof AlreadySettled;
   return {
-    canAnswer: mayAnswer && part.status === "waiting" && !isSending,
+    canAnswer: mayAnswer && isOpen,
+    canClose: mayClose && isOpen,
     isMine: part.answeredBy === me || answers.some((each) => each.entityId === me),
     answer: (result) => send({ result: result as Json }),
     close: () => send({ close: true }),
     isSending,
     problem: isTold && problem ? problem.message : null,
+    ...(part.status === "waiting" && part.approvers && !mayAnswer && { onlyFor: inWords(part.approvers, nameOf) }),
     ...(part.answeredBy !== undefined && { answeredBy: nameOf(part.answeredBy) }),
     ...(part.answeredAt !== undefined && { answeredAt: part.answeredAt }),
   };
+}
+
+function inWords({ roles = [], entities = [] }: Approvers, nameOf: (entityId: string) => string): string {
+  return [...entities.map(nameOf), ...roles.map((role) => `every ${role} of this space`)].join(", ");
 }
 
 interface ToolCallProps extends ToolAnswering {

@@ -2,6 +2,7 @@
 
 import { useLayoutEffect, useRef, type FocusEvent, type ReactNode } from "react";
 import type { PartStatus, ToolCallPart } from "@roomful/client";
+import { useToolResult } from "@roomful/react";
 import { clock } from "./format.ts";
 import { AlertIcon, AskIcon, CheckIcon, ClockIcon, CrossIcon, PenIcon, SpinIcon, StopIcon } from "./icons.tsx";
 import { Trail } from "./Trail.tsx";
@@ -46,6 +47,7 @@ interface CardProps {
 }
 
 export function Card({ part, label, title, kind, state = stateOf(part.status), className = "", footer, children }: CardProps) {
+  const { onlyFor } = useToolResult();
   return (
     <section className={`card ${className}`} role="group" aria-label={label} aria-busy={part.status === "streaming"} data-status={part.status}
       tabIndex={-1} {...useFocusKept(part.status)}>
@@ -58,7 +60,7 @@ export function Card({ part, label, title, kind, state = stateOf(part.status), c
       </header>
       {children && <div className="card-body">{children}</div>}
       {part.child && <Trail child={part.child} />}
-      {footer && <footer className="card-foot">{footer}</footer>}
+      {footer && <footer className="card-foot">{footer}{onlyFor && <p className="quiet">Only {onlyFor} may answer.</p>}</footer>}
     </section>
   );
 }

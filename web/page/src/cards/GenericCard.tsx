@@ -5,7 +5,7 @@ import type { Json } from "@roomful/client";
 import { useToolResult, type ToolProps } from "@roomful/react";
 import { Badge, Card, Ending, Missing, Problem, Rows, Settled, stateOf } from "./Card.tsx";
 import { Questions } from "./Questions.tsx";
-import { isObject, valueIn } from "./read.ts";
+import { exactJson, isObject, valueIn } from "./read.ts";
 import { Value } from "./Value.tsx";
 import { inWords } from "../words.ts";
 
@@ -18,10 +18,15 @@ export function GenericCard({ args, status, result, part }: ToolProps) {
       <Rows rows={Object.entries(args)} />
       {!isObject(part.args) && <Unusual value={part.args} />}
       <Missing part={part} wide />
-      {status === "complete" && !part.child && <Result result={result} />}
+      {status === "complete" && !part.child && !isEcho(part) && <Result result={result} />}
       <Ending part={part} />
     </Card>
   );
+}
+
+/** The result says nothing that the arguments did not. */
+function isEcho({ args, result }: ToolProps["part"]): boolean {
+  return isObject(args) && exactJson(args) === exactJson(result);
 }
 
 /** Its visibility hides what it does. */

@@ -8,7 +8,7 @@ interface Tally { option: string; votes: string[]; isOffered: boolean }
 
 /** `{question, options}` → each member `{choice}`, who may choose again until somebody closes it. */
 export function Poll({ args, status, result, part, me, nameOf }: ToolProps) {
-  const { canAnswer, answer, close, isSending, problem, answeredBy, answeredAt } = useToolResult();
+  const { canAnswer, canClose, answer, close, isSending, problem, answeredBy, answeredAt } = useToolResult();
   const [wanted, setWanted] = useState<string | null>(null);
   const question = text(args.question);
   const answers = answersIn(part.answers ?? fields(result).answers);
@@ -25,7 +25,7 @@ export function Poll({ args, status, result, part, me, nameOf }: ToolProps) {
     <>
       <div className="poll-foot">
         <span className="quiet">{answers.length === 1 ? "1 vote" : `${answers.length} votes`}</span>
-        {isOpen && <button type="button" className="act act-quiet" disabled={!canAnswer} onClick={() => void close()}>Close poll</button>}
+        {canClose && <button type="button" className="act act-quiet" onClick={() => void close()}>Close poll</button>}
       </div>
       {status === "complete" && <Settled verb="Closed" by={answeredBy} at={answeredAt} />}
       <Problem>{problem}</Problem>

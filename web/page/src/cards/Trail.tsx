@@ -43,7 +43,7 @@ function Inside({ child, calls }: { child: Child; calls: ChildCall[] }) {
       {calls.length > 0 && <ol className="trail-calls">{calls.map((call) => <Call key={call.toolCallId} call={call} />)}</ol>}
       {child.text && <Markdown text={child.text} isStreaming={running} />}
       {!child.text && !calls.length && <p className="quiet">{running ? "Thinking…" : "It said nothing."}</p>}
-      {child.usage && (
+      {child.usage && child.usage.inputTokens + child.usage.outputTokens > 0 && (
         <p className="quiet trail-usage">
           {figure(child.usage.inputTokens)} tokens read, {figure(child.usage.outputTokens)} written
         </p>

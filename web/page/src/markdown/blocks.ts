@@ -7,7 +7,7 @@ type Links = Record<string, Pick<Tokens.Link, "href" | "title">>;
 // A line of markers alone may become a list, a heading, a rule or the end of a fence: it is shown when that is known.
 const UNDECIDED = /^[ \t]*(?:[-=*+#>|`~:_ \t]+|\d{1,3}[.)]?[ \t]*)$/;
 // So many containers in each other are nobody's text, and would cost more to read than they are worth.
-const TOO_DEEP = /^(?:[ \t]*(?:>|(?:[*+-]|\d{1,9}[.)])[ \t])){24}/m;
+const TOO_DEEP = /^(?:[ \t]*(?:>|(?:[*+-]|\d{1,9}[.)])[ \t])){12}/m;
 // The end is read again when it has grown by this part of itself, so that a long block does not cost its square.
 const PART = 128;
 

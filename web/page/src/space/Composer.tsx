@@ -23,7 +23,6 @@ export function Composer({ sending, replyTo, onReplied }: Props) {
   sending.current = (said) => {
     space.send({
       text: said,
-      mentions: mentions.inText(said),
       attachments: files.attached.flatMap(({ blobId }) => (blobId ? [blobId] : [])),
       ...(replyTo && { replyTo: replyTo.id }),
     });

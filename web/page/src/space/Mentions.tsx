@@ -38,11 +38,8 @@ export function useMentions(text: string, input: RefObject<HTMLTextAreaElement |
     event.preventDefault();
     event.stopPropagation();
   };
-  const inText = (said: string) => [...members.values()]
-    .filter(({ name, entityId }) => said.includes(`@${name}`) || said.includes(`@${entityId}`))
-    .map(({ entityId }) => entityId);
   return {
-    found: isOpen ? found : [], at, choose, onKeyDown, inText,
+    found: isOpen ? found : [], at, choose, onKeyDown,
     onSelect: () => setCaret(input.current?.selectionStart ?? 0),
     aria: isOpen
       ? { "aria-autocomplete": "list", "aria-controls": "mentions", "aria-activedescendant": `mention-${at}` } as const
