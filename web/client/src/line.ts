@@ -11,7 +11,7 @@ const FIRST_WAIT_MS = 250;
 const LONGEST_WAIT_MS = 5_000;
 
 export interface Ears {
-  /** Everything that came in one piece. May throw `BeginAnew`. */
+  /** Everything that came in one piece. Whatever is thrown here, everything is read anew. */
   hear(frames: Frame[]): void;
   changed(state: LineState): void;
 }
@@ -25,6 +25,7 @@ export class Line {
   #ears: Ears;
   #position = "";
   #tries = 0;
+  #anews = 0;
   #state: LineState = "connecting";
   #stopped = new AbortController();
   #attempt = new AbortController();
@@ -64,13 +65,18 @@ export class Line {
       try {
         await this.#listen();
       } catch (error) {
-        if (error instanceof BeginAnew) this.#position = "";
-        else if (error instanceof Problem && (error.status === 401 || error.status === 403)) return this.#say("refused");
-        else if (!isLostLine(error)) throw error;
+        if (error instanceof Problem && (error.status === 401 || error.status === 403)) return this.#say("refused");
+        if (error instanceof BeginAnew) this.#beginAnew();
+        // Whatever else it was, the line is gone, and will be tried again.
       }
       if (this.#tries > 0) this.#say("lost");
       await this.#pause();
     }
+  }
+
+  #beginAnew(): void {
+    this.#position = "";
+    this.#tries = this.#anews++; // a snapshot that cannot be folded either is asked for less and less often
   }
 
   async #listen(): Promise<void> {
@@ -94,7 +100,13 @@ export class Line {
 
   #hear(frames: Frame[]): void {
     if (frames.length === 0 || this.#stopped.signal.aborted) return;
-    this.#ears.hear(frames);
+    try {
+      this.#ears.hear(frames);
+    } catch (error) {
+      if (!(error instanceof BeginAnew)) console.error("what came cannot be folded", error);
+      throw new BeginAnew();
+    }
+    this.#anews = 0;
     const last = frames.findLast((frame) => frame.id !== null);
     if (last?.id) this.#position = last.id;
   }
@@ -144,6 +156,3 @@ async function* pieces(answer: Response): AsyncGenerator<Uint8Array> {
   for (let piece = await reader.read(); !piece.done; piece = await reader.read()) yield piece.value;
 }
 
-function isLostLine(error: unknown): boolean {
-  return error instanceof TypeError || error instanceof Problem || (error as Error).name === "AbortError";
-}

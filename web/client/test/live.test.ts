@@ -117,11 +117,14 @@ test("a refused message stays, with the reason, until it is sent again or given 
 for (const [what, name, data] of [
   ["an event too large for the wire", "smartSpace.message", { truncated: true, url: "/api/…" }],
   ["a space nobody told of", "member.joined", { spaceId: "other", member: MEMBERS[0] }],
+  ["something that is no JSON", "smartSpace.message", undefined],
   ["my leaving", "member.left", { spaceId: "room", member: MEMBERS[0] }],
 ] as const) {
   test(`after ${what}, everything is read anew`, async (context) => {
     const { gateway } = await scene(context);
-    gateway.tell(name, data, "e.2");
+    context.mock.method(console, "error", () => {});
+    if (data) gateway.tell(name, data, "e.2");
+    else gateway.send(`id: e.2\nevent: ${name}\ndata: {"message": {\n\n`);
     await gateway.until(() => gateway.streams.length === 2);
     assert.equal(gateway.asked.at(-1)!.headers["last-event-id"], undefined);
   });
