@@ -1,5 +1,6 @@
 """Finding what one has to read or to answer, however far away it is."""
 
+import itertools
 from collections.abc import Callable
 
 import pytest
@@ -145,6 +146,37 @@ def test_older_messages_come_while_one_scrolls_up(window: Windows) -> None:
         if needle.count():
             break
     expect(needle).to_be_attached()
+
+
+# Which message is the first in sight, and where it stands.
+_PLACE = """() => {
+  const log = document.querySelector("[role=log]"), edge = log.getBoundingClientRect().top + 40;
+  const first = [...log.querySelectorAll("article")].find((each) => each.getBoundingClientRect().bottom > edge);
+  return [Number(first.innerText.match(/Message (\\d+)/)?.[1] ?? -1), first.getBoundingClientRect().top];
+}"""
+
+
+@pytest.mark.usefixtures("long_lab")
+def test_what_is_read_stays_where_it_is(window: Windows, ada: Caller) -> None:
+    page, other = window("grace", "lab"), window("ada", "lab")
+    expect(messages(page).filter(has_text=f"Message {MANY - 1}")).to_be_in_viewport()
+    page.get_by_role("log", name="Messages").hover()
+    seen = [page.evaluate(_PLACE)[0]]
+    while seen[-1] > 3:
+        page.mouse.wheel(0, -300)
+        page.evaluate("new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))")
+        seen.append(page.evaluate(_PLACE)[0])
+    assert max(before - after for before, after in itertools.pairwise(seen)) < 10
+    page.mouse.wheel(0, 2500)
+    page.evaluate("new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))")
+    place = page.evaluate(_PLACE)
+    for number in range(5):
+        ada.say("lab", f"Meanwhile {number}")
+    expect(messages(other).last).to_contain_text("Meanwhile 4")
+    link(page, "Finance").wait_for()
+    assert page.evaluate(_PLACE) == place
+    press(page, "Jump to newest")
+    expect(messages(page).filter(has_text="Meanwhile 4")).to_be_in_viewport()
 
 
 def test_nothing_found_is_said(window: Windows) -> None:

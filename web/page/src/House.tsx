@@ -5,7 +5,7 @@ import { useLine, useLive, useSpaces } from "@roomful/react";
 import { BlobSource } from "./blobs.tsx";
 import type { DemoPerson } from "./identity.ts";
 import { Inspector } from "./inspector/Inspector.tsx";
-import { go, usePlace } from "./place.ts";
+import { go, goInstead, usePlace } from "./place.ts";
 import { Search } from "./Search.tsx";
 import { Sidebar } from "./sidebar/Sidebar.tsx";
 import { SpacePage } from "./space/SpacePage.tsx";
@@ -26,17 +26,17 @@ export function House({ people, theme, onLeave }: Props) {
   useSpaceKeys(spaces.map(({ space }) => space.id), spaceId);
   useUnreadTitle(spaces.reduce((sum, { space }) => sum + (space.unread ?? 0), 0));
   useEffect(() => {
-    if (!isHere && !isPhone && spaces[0]) go(spaces[0].space.id);
-  }, [isHere, isPhone, spaces]);
+    if (!spaceId && !isPhone && spaces[0]) goInstead(spaces[0].space.id);
+  }, [spaceId, isPhone, spaces]);
   return (
     <BlobSource value={live.client}>
-      <div className={`house${isHere ? " in-space" : ""}`}>
+      <div className={`house${spaceId ? " in-space" : ""}`}>
         <Sidebar
           spaces={spaces} here={spaceId} people={people} theme={theme}
           waiting={useWaitingCards(spaces)} onSearch={() => setSearching(true)} onLeave={onLeave}
         />
         {isHere && <SpacePage key={spaceId} spaceId={spaceId} onInspect={setInspected} />}
-        {!isHere && <main className="empty"><p>{spaces.length ? "Choose a space." : "You are in no space yet. Ask somebody to invite you."}</p></main>}
+        {!isHere && <Nowhere isLost={spaceId !== ""} />}
       </div>
       <LineBanner />
       {isSearching && <Search spaces={spaces} onClose={() => setSearching(false)} />}
@@ -45,13 +45,21 @@ export function House({ people, theme, onLeave }: Props) {
   );
 }
 
+function Nowhere({ isLost }: { isLost: boolean }) {
+  return (
+    <main className="empty">
+      {isLost
+        ? <p role="status">This space is not here for you: it was deleted, or you are not in it. <a href="#">All spaces</a></p>
+        : <p>You are in no space yet. Ask somebody to invite you.</p>}
+    </main>
+  );
+}
+
 function LineBanner() {
   const line = useLine();
   if (line !== "lost" && line !== "refused") return <div className="banner" role="status" hidden />;
-  const words = line === "lost"
-    ? "The line to the gateway is lost. Trying again; what you write is kept."
-    : "You are signed out. Reload the page to sign in again.";
-  return <div className="banner" role="status">{words}</div>;
+  if (line === "lost") return <div className="banner" role="status">The line to the gateway is lost. Trying again; what you write is kept.</div>;
+  return <div className="banner" role="status">You are signed out. <button onClick={() => location.reload()}>Sign in again</button></div>;
 }
 
 function useIsPhone(): boolean {

@@ -18,6 +18,12 @@ export function usePlace(): Place {
   return { spaceId, messageId, visit: Number(place.slice(place.lastIndexOf("/") + 1)) };
 }
 
+/** Like `go`, but Back does not lead to where one was. */
+export function goInstead(spaceId: string): void {
+  history.replaceState(null, "", `#${spaceId}`);
+  dispatchEvent(new HashChangeEvent("hashchange"));
+}
+
 export function go(spaceId: string, messageId = ""): void {
   visits++;
   const hash = `#${spaceId}${messageId && `/${messageId}`}`;

@@ -44,7 +44,8 @@ export async function goToCard(live: Live, { spaceId, toolCallId }: WaitingCard)
     const shows = state?.messages.find(({ parts }) =>
       parts.some((part) => part.type === "tool_call" && part.toolCallId === toolCallId));
     if (shows) return go(spaceId, shows.id);
-    if (!state?.hasMore) return go(spaceId);
     await live.loadOlder(spaceId);
+    const isStuck = live.space(spaceId)?.messages[0]?.id === state?.messages[0]?.id;
+    if (isStuck) return go(spaceId);
   }
 }

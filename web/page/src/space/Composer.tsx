@@ -1,6 +1,6 @@
 // The place to write: drafts that stay, mentions that complete, files by drop and paste.
 
-import { useEffect, useLayoutEffect, useRef, type ClipboardEvent, type RefObject } from "react";
+import { useEffect, useLayoutEffect, useRef, type ClipboardEvent, type KeyboardEvent, type RefObject } from "react";
 import { ComposerPrimitive, useAui, useAuiState } from "@assistant-ui/react";
 import type { Message } from "@roomful/client";
 import { Icon } from "../Icon.tsx";
@@ -20,6 +20,7 @@ export function Composer({ sending, replyTo, onReplied }: Props) {
   const text = useDraft(me, spaceId);
   const mentions = useMentions(text, input);
   useEffect(() => { if (replyTo) input.current?.focus(); }, [replyTo]);
+  const isBlocked = files.isBusy || files.attached.some(({ problem }) => problem);
   sending.current = (said) => {
     space.send({
       text: said,
@@ -31,6 +32,10 @@ export function Composer({ sending, replyTo, onReplied }: Props) {
   };
   const sendFilesAlone = () => { if (!text.trim() && files.attached.length) sending.current(""); };
   useDrop(files.add);
+  const pressed = (event: KeyboardEvent) => {
+    mentions.onKeyDown(event);
+    if (isBlocked && event.key === "Enter" && !event.shiftKey) event.preventDefault();
+  };
   const paste = (event: ClipboardEvent) => {
     const pasted = [...event.clipboardData.files];
     if (!pasted.length) return;
@@ -59,9 +64,9 @@ export function Composer({ sending, replyTo, onReplied }: Props) {
         <ComposerPrimitive.Input
           ref={input} aria-label="Message" placeholder={`Write to ${space.space.name}`} dir="auto" maxRows={8}
           addAttachmentOnPaste={false} cancelOnEscape={false} unstable_focusOnScrollToBottom={false}
-          onPaste={paste} onKeyDown={mentions.onKeyDown} onSelect={mentions.onSelect} {...mentions.aria}
+          onPaste={paste} onKeyDown={pressed} onSelect={mentions.onSelect} {...mentions.aria}
         />
-        <button className="primary send" aria-label="Send" disabled={files.isBusy || !(text.trim() || files.attached.length)}><Icon name="send" /></button>
+        <button className="primary send" aria-label="Send" disabled={isBlocked || !(text.trim() || files.attached.length)}><Icon name="send" /></button>
       </div>
     </ComposerPrimitive.Root>
   );
@@ -81,6 +86,7 @@ function useDrop(add: (files: File[]) => void): void {
   useEffect(() => {
     const over = (event: DragEvent) => event.preventDefault();
     const drop = (event: DragEvent) => {
+      if (event.defaultPrevented) return; // a card took it
       event.preventDefault();
       add([...event.dataTransfer?.files ?? []]);
     };

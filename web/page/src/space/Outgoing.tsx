@@ -1,9 +1,11 @@
 // What I said and the gateway does not have yet.
 
+import { useAui } from "@assistant-ui/react";
 import { useLive } from "@roomful/react";
 import { useNow } from "./scene.ts";
 
 export function Outgoing() {
+  const aui = useAui();
   const live = useLive();
   const { outgoing } = useNow();
   return outgoing.map(({ clientMessageId, message, problem }) => (
@@ -15,6 +17,7 @@ export function Outgoing() {
           : <p className="failure" role="alert">
               <span>Not sent: {problem}</span>
               <button onClick={() => live.sendAgain(clientMessageId)}>Send again</button>
+              <button onClick={() => { aui.composer().setText(message.text); live.giveUp(clientMessageId); }}>Edit</button>
               <button onClick={() => live.giveUp(clientMessageId)}>Discard</button>
             </p>}
       </div>

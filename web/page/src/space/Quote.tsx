@@ -1,5 +1,6 @@
 // What a reply answers.
 
+import { useSyncExternalStore } from "react";
 import type { Message } from "@roomful/client";
 import { useLive } from "@roomful/react";
 import { go } from "../place.ts";
@@ -9,7 +10,7 @@ import { useScene } from "./scene.ts";
 export function Quote({ messageId }: { messageId: string }) {
   const live = useLive();
   const { spaceId, nameOf } = useScene();
-  const quoted = live.space(spaceId)?.messages.find(({ id }) => id === messageId);
+  const quoted = useSyncExternalStore(live.subscribe, () => live.space(spaceId)?.messages.find(({ id }) => id === messageId));
   return (
     <button className="quote" onClick={() => go(spaceId, messageId)}>
       <b dir="auto">{quoted ? nameOf(quoted.entityId) : "An earlier message"}</b>

@@ -38,12 +38,17 @@ export function SpacePage({ spaceId, onInspect }: Props) {
             <Runs />
             {scene.role === "reader"
               ? <p className="reader">You can read here. To write, ask an owner of this space.</p>
-              : <Composer sending={sending} replyTo={replyTo} onReplied={() => setReplyTo(null)} />}
+              : <Composer sending={sending} replyTo={asItIs(space, replyTo)} onReplied={() => setReplyTo(null)} />}
           </AssistantRuntimeProvider>
         </Now>
       </Scene>
     </main>
   );
+}
+
+/** A message that is replied to may be changed or deleted meanwhile. */
+function asItIs({ messages }: SpaceHandle, message: Message | null): Message | null {
+  return message && (messages.find(({ id }) => id === message.id) ?? message);
 }
 
 function useSceneOf(space: SpaceHandle, onReply: (message: Message) => void, onInspect: (runId: string) => void): SceneValue {

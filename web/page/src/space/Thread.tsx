@@ -1,6 +1,6 @@
 // The messages, oldest first, on assistant-ui's viewport, which stays at the end while one is there.
 
-import { Fragment, memo, useCallback, useMemo, useRef, useState, type RefObject } from "react";
+import { Fragment, memo, useCallback, useMemo, useRef, useState } from "react";
 import { ThreadPrimitive } from "@assistant-ui/react";
 import type { Message } from "@roomful/client";
 import { Icon } from "../Icon.tsx";
@@ -9,11 +9,11 @@ import { day } from "../words.ts";
 import { Bubble } from "./Bubble.tsx";
 import { Outgoing } from "./Outgoing.tsx";
 import { useNow, useScene } from "./scene.ts";
-import { useEdges, useJump, useKeptPlace, useSight } from "./scrolling.ts";
+import { useEdges, useJump, useKeptPlace, useSight, type List } from "./scrolling.ts";
 import type { Shown } from "./window.ts";
 
 export function Thread({ shown }: { shown: Shown }) {
-  const viewport = useRef<HTMLDivElement>(null);
+  const list = useRef<HTMLDivElement>(null);
   const space = useNow();
   const { spaceId, jumpTo, firstUnread } = useScene();
   const [isUnreadSeen, setUnreadSeen] = useState(false);
@@ -21,17 +21,20 @@ export function Thread({ shown }: { shown: Shown }) {
   // Whoever is on the way to a message is not pulled to the end.
   const isGoing = jumpTo !== reached && (space.hasMore || space.messages.some(({ id }) => id === jumpTo));
   const seeUnread = useCallback(() => setUnreadSeen(true), []);
-  const scrolled = useEdges(viewport, shown);
+  const scrolled = useEdges(list, shown);
   return (
     <ThreadPrimitive.Root className="thread">
       <ThreadPrimitive.Viewport
-        ref={viewport} className="messages" role="log" aria-label="Messages" aria-live="polite" tabIndex={0}
+        className="messages" role="log" aria-label="Messages" aria-live="polite" tabIndex={0}
         onScroll={scrolled} scrollToBottomOnRunStart={false} scrollToBottomOnInitialize={!jumpTo}
         autoScroll={!shown.hasNewer && !isGoing}
       >
         {shown.hasOlder && <p className="older" role="status">{space.isLoading ? "Loading older messages…" : ""}</p>}
+        {jumpTo && !space.hasMore && !space.messages.some(({ id }) => id === jumpTo) && (
+          <p className="older" role="status">The message that this address names is not here.</p>
+        )}
         {shown.messages.length === 0 && space.outgoing.length === 0 && <Empty />}
-        <Messages messages={shown.messages} viewport={viewport} onReached={setReached} onUnread={seeUnread} />
+        <Messages messages={shown.messages} list={list} onReached={setReached} onUnread={seeUnread} />
         {!shown.hasNewer && <Outgoing />}
         {firstUnread && !isUnreadSeen && (
           <button className="to-unread" onClick={() => go(spaceId, firstUnread)}>Jump to first unread</button>
@@ -62,24 +65,28 @@ function Empty() {
 
 interface MessagesProps {
   messages: Message[];
-  viewport: RefObject<HTMLDivElement | null>;
+  list: List;
   onReached(messageId: string): void;
   onUnread(): void;
 }
 
-function Messages({ messages, viewport, onReached, onUnread }: MessagesProps) {
+function Messages({ messages, list, onReached, onUnread }: MessagesProps) {
   const ids = useIds(messages);
-  useKeptPlace(viewport, ids);
-  useJump(viewport, ids, onReached);
+  useKeptPlace(list, ids);
+  useJump(list, ids, onReached);
   const beginnings = useMemo(() => daysBegin(messages), [ids]);
   const { firstUnread } = useScene();
-  return messages.map((message) => (
-    <Fragment key={message.id}>
-      {beginnings.has(message.id) && <h2 className="day"><span>{day(message.createdAt)}</span></h2>}
-      {message.id === firstUnread && <NewMark onSeen={onUnread} />}
-      <MemoBubble message={message} />
-    </Fragment>
-  ));
+  return (
+    <div ref={list}>
+      {messages.map((message) => (
+        <Fragment key={message.id}>
+          {beginnings.has(message.id) && <h2 className="day"><span>{day(message.createdAt)}</span></h2>}
+          {message.id === firstUnread && <NewMark onSeen={onUnread} />}
+          <MemoBubble message={message} />
+        </Fragment>
+      ))}
+    </div>
+  );
 }
 
 /** The same array until a message comes or goes. */

@@ -6,13 +6,20 @@ import type { Shown } from "./window.ts";
 
 const NEAR = 600;
 
-/** Draws and loads more when an edge comes near. */
-export function useEdges(viewport: RefObject<HTMLDivElement | null>, { hasOlder, hasNewer, older, newer }: Shown): () => void {
+/** Whatever is drawn, in the order of the messages. Its parent scrolls. */
+export type List = RefObject<HTMLDivElement | null>;
+
+// The viewport's own ref is assistant-ui's, which is empty while it is handed on; the list's is ours.
+const boxOf = (list: List): HTMLElement => list.current!.parentElement!;
+
+/** Draws and loads more when an edge comes near, and holds still when it is far. */
+export function useEdges(list: List, { hasOlder, hasNewer, older, newer, hold }: Shown): () => void {
   const isUp = useRef(false);
   const look = () => {
-    const { scrollTop, scrollHeight, clientHeight } = viewport.current!;
+    const { scrollTop, scrollHeight, clientHeight } = boxOf(list);
     const below = scrollHeight - scrollTop - clientHeight;
     isUp.current = below > NEAR || scrollHeight <= clientHeight;
+    if (below > NEAR) hold();
     if (hasOlder && scrollTop < NEAR) older();
     if (hasNewer && below < NEAR) newer();
   };
@@ -22,30 +29,20 @@ export function useEdges(viewport: RefObject<HTMLDivElement | null>, { hasOlder,
 }
 
 /** What is read stays where it is when older messages come in above it. */
-export function useKeptPlace(viewport: RefObject<HTMLDivElement | null>, ids: readonly string[]): void {
+export function useKeptPlace(list: List, ids: readonly string[]): void {
   const anchor = useRef<{ id: string; top: number } | null>(null);
   useLayoutEffect(() => {
-    const box = viewport.current;
-    if (!box) return; // the first time it is not there yet
+    const box = boxOf(list);
     const kept = anchor.current && box.querySelector(`[data-id="${CSS.escape(anchor.current.id)}"]`);
     if (kept) box.scrollTop += kept.getBoundingClientRect().top - anchor.current!.top;
     anchor.current = firstInView(box);
-  }, [ids, viewport]);
+  }, [ids, list]);
   useEffect(() => {
-    const box = viewport.current!;
-    let frame = 0;
-    const remember = () => {
-      frame ||= requestAnimationFrame(() => {
-        frame = 0;
-        anchor.current = firstInView(box);
-      });
-    };
+    const box = boxOf(list);
+    const remember = () => { anchor.current = firstInView(box); };
     box.addEventListener("scroll", remember, { passive: true });
-    return () => {
-      cancelAnimationFrame(frame);
-      box.removeEventListener("scroll", remember);
-    };
-  }, [viewport]);
+    return () => box.removeEventListener("scroll", remember);
+  }, [list]);
 }
 
 function firstInView(box: HTMLElement): { id: string; top: number } | null {
@@ -58,21 +55,22 @@ function firstInView(box: HTMLElement): { id: string; top: number } | null {
 }
 
 /** Goes to the message that the address names, once it is drawn. */
-export function useJump(viewport: RefObject<HTMLDivElement | null>, ids: readonly string[], onReached: (messageId: string) => void): void {
+export function useJump(list: List, ids: readonly string[], onReached: (messageId: string) => void): void {
   const { jumpTo, visit } = useScene();
   const isDrawn = ids.includes(jumpTo);
   useEffect(() => {
     if (!jumpTo) onReached("");
     if (!isDrawn || !jumpTo) return;
     onReached(jumpTo);
-    const article = viewport.current?.querySelector<HTMLElement>(`[data-id="${CSS.escape(jumpTo)}"]`);
+    const article = list.current?.querySelector<HTMLElement>(`[data-id="${CSS.escape(jumpTo)}"]`);
     article?.scrollIntoView({ block: "center" });
+    boxOf(list).dispatchEvent(new Event("scroll")); // the browser says so only in the next frame
     article?.classList.add("pointed");
     const button = article?.querySelector<HTMLElement>(".card button:not(:disabled), .card input");
     button?.focus({ preventScroll: true });
     const timer = setTimeout(() => article?.classList.remove("pointed"), 2500);
     return () => clearTimeout(timer);
-  }, [jumpTo, visit, isDrawn, viewport]);
+  }, [jumpTo, visit, isDrawn, list]);
 }
 
 /** Tells when the element comes into sight. */

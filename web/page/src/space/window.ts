@@ -14,6 +14,8 @@ export interface Shown {
   older(): void;
   newer(): void;
   newest(): void;
+  /** What is drawn stays, whatever comes. */
+  hold(): void;
 }
 
 /** `target` is a message that has to be among the drawn ones. */
@@ -37,7 +39,10 @@ export function useWindow(space: SpaceHandle, target: string, visit: number): Sh
     if (stop < all.length) setEnd(stop + STEP >= all.length ? null : all[stop + STEP - 1]!.seq);
   }, [all, stop]);
   const newest = useCallback(() => setEnd(null), []);
-  return { messages, hasOlder: start > 0 || space.hasMore, hasNewer: stop < all.length, older, newer, newest };
+  const hold = useCallback(() => {
+    if (end === null && start > 0) setEnd(all[stop - 1]!.seq);
+  }, [all, start, stop, end]);
+  return { messages, hasOlder: start > 0 || space.hasMore, hasNewer: stop < all.length, older, newer, newest, hold };
 }
 
 /** A message that was linked to may be older than what is loaded. */
