@@ -1,5 +1,6 @@
 """Somebody opens the page, comes in, and leaves."""
 
+import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.looking import axe, picture
@@ -86,3 +87,32 @@ def test_who_signs_out_is_out_and_nobody_else(window: Windows, demo: Roomful) ->
     expect(ada.get_by_role("button", name="Come in as Ada")).to_be_visible()
     say(omar, "Still here")
     done(omar, "Aide", "I can ask Finance for money.")
+
+
+def test_back_leads_out_of_the_house(window: Windows, demo: Roomful) -> None:
+    page = window()
+    page.goto(f"{demo.url}/?as=ada")
+    expect(page.get_by_role("textbox", name="Message")).to_be_visible()
+    page.get_by_role("navigation", name="Spaces").get_by_role("link", name="Finance").click()
+    expect(page.get_by_role("heading", name="Finance")).to_be_visible()
+    page.go_back()
+    expect(page.get_by_role("heading", name="Design")).to_be_visible()
+    page.go_back()
+    expect(page.get_by_role("button", name="Come in as Ada").or_(page.get_by_role("main"))).to_be_visible()
+    assert "#" not in page.url
+
+
+@pytest.mark.parametrize("place", ["nosuchspace", "leadership"])
+def test_a_space_that_is_not_there_is_said(window: Windows, demo: Roomful, place: str) -> None:
+    page = window()
+    page.goto(f"{demo.url}/?as=ada#{place}")
+    expect(page.get_by_role("main")).to_contain_text("This space is not here for you")
+    page.get_by_role("main").get_by_role("link", name="All spaces").click()
+    expect(page.get_by_role("log", name="Messages")).to_be_visible()
+
+
+def test_whoever_is_put_out_of_a_space_is_told(window: Windows, demo: Roomful) -> None:
+    demo.space("attic", "ada", "grace:owner")
+    page = window("ada", "attic")
+    demo.admin.call("DELETE", "/api/spaces/attic/members/ada", expect=204)
+    expect(page.get_by_role("main")).to_contain_text("This space is not here for you")

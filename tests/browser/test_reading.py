@@ -151,7 +151,8 @@ def test_older_messages_come_while_one_scrolls_up(window: Windows) -> None:
 # Which message is the first in sight, and where it stands.
 _PLACE = """() => {
   const log = document.querySelector("[role=log]"), edge = log.getBoundingClientRect().top + 40;
-  const first = [...log.querySelectorAll("article")].find((each) => each.getBoundingClientRect().bottom > edge);
+  const isInSight = (article) => article.getBoundingClientRect().bottom > edge;
+  const first = [...log.querySelectorAll("article")].find(isInSight);
   return [Number(first.innerText.match(/Message (\\d+)/)?.[1] ?? -1), first.getBoundingClientRect().top];
 }"""
 

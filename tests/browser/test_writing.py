@@ -4,7 +4,7 @@ import base64
 from collections.abc import Callable
 
 import pytest
-from playwright.sync_api import FilePayload, Locator, Page, expect
+from playwright.sync_api import FilePayload, Locator, Page, Route, expect
 
 from tests.browser.lab import Lab, over, said
 from tests.browser.telling import done, last, messages, press, say, seen, stays, write
@@ -152,3 +152,68 @@ def test_a_file_that_is_no_picture_can_be_saved(window: Windows) -> None:
     with grace.expect_download() as download:
         file.click()
     assert download.value.path().read_bytes() == b"Bring the key"
+
+
+def test_nothing_is_sent_before_its_file_is_there(window: Windows) -> None:
+    ada, grace = window("ada", "lab"), window("grace", "lab")
+    before = messages(grace).count()
+    held: list[Route] = []
+    ada.route("**/api/blobs*", lambda route: held.append(route), times=1)
+    with ada.expect_request("**/api/blobs*"):
+        choose(ada)
+    write(ada, "With a dot")
+    composer(ada).press("Enter")
+    expect(ada.get_by_role("button", name="Send")).to_be_disabled()
+    expect(composer(ada)).to_have_value("With a dot")
+    held[0].continue_()
+    expect(ada.get_by_role("button", name="Send")).to_be_enabled()
+    composer(ada).press("Enter")
+    expect(messages(grace)).to_have_count(before + 1)
+    expect(messages(grace).last.get_by_role("img", name="Attached picture")).to_be_visible()
+
+
+def test_a_file_that_was_refused_is_not_left_out_in_silence(window: Windows) -> None:
+    ada = window("ada", "lab", tolerates=("507",))
+    refusal = {"status": 507, "code": "too_large", "detail": "there is no room left"}
+    ada.route("**/api/blobs*", lambda route: route.fulfill(status=507, json=refusal), times=1)
+    choose(ada)
+    attached = ada.get_by_role("list", name="Attached files")
+    expect(attached).to_contain_text("here is no room left")
+    write(ada, "With a dot")
+    composer(ada).press("Enter")
+    expect(composer(ada)).to_have_value("With a dot")
+    press(attached, "Remove dot.png")
+    composer(ada).press("Enter")
+    expect(last(ada, "Ada")).to_contain_text("With a dot")
+
+
+def test_deleted_words_leave_the_replies_too(window: Windows) -> None:
+    ada, grace = window("ada", "lab"), window("grace", "lab")
+    say(ada, "The code is 4711")
+    asked = last(grace, "Ada").filter(has_text="4711")
+    asked.hover()
+    press(asked, "Reply")
+    say(grace, "Do not write that here")
+    asked.hover()
+    press(asked, "Reply")
+    ada.once("dialog", lambda dialog: dialog.accept())
+    mine = messages(ada).filter(has_text="4711").filter(has=ada.get_by_role("button", name="Delete")).first
+    mine.hover()
+    press(mine, "Delete")
+    for page in (ada, grace):
+        expect(page.get_by_role("button", name="Ada A deleted message").last).to_be_visible()
+        expect(page.get_by_role("main")).not_to_contain_text("4711")
+
+
+def test_words_that_were_refused_can_be_changed(window: Windows) -> None:
+    ada = window("ada", "lab", tolerates=("422",))
+    write(ada, "x" * 100_001)
+    press(ada, "Send")
+    refused = ada.get_by_role("article", name="Ada, not sent yet")
+    expect(refused).to_contain_text("Not sent:")
+    press(refused, "Edit")
+    expect(refused).to_have_count(0)
+    expect(composer(ada)).to_have_value("x" * 100_001)
+    composer(ada).fill("Shorter")
+    press(ada, "Send")
+    expect(last(ada, "Ada")).to_contain_text("Shorter")
