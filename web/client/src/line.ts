@@ -6,7 +6,7 @@ import { FrameReader, type Frame } from "./sse.ts";
 /** `lost` is said after the first try to come back failed: a short cut is nobody's concern. */
 export type LineState = "connecting" | "open" | "lost" | "refused";
 
-const SILENCE_MS = 40_000; // the gateway says something every 15 s
+const SILENCE_MS = 25_000; // the gateway says something every 15 s
 const FIRST_WAIT_MS = 250;
 const LONGEST_WAIT_MS = 5_000;
 
