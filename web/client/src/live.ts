@@ -51,6 +51,7 @@ export class Live {
   #isTelling = false;
   #spaces: SpaceState[] | null = null;
   #isReady = false;
+  #isStopped = false;
 
   constructor(client: Client, me: Entity, { shelf, schedule }: LiveOptions = {}) {
     this.client = client;
@@ -59,7 +60,7 @@ export class Live {
     this.#line = new Line(client, "/api/stream?args=ops", {
       hear: (frames) => this.#hear(frames),
       changed: (state) => {
-        if (state === "open") void this.#outbox.flush();
+        if (state === "open") this.#outbox.resume();
         this.#tell();
       },
     });
@@ -67,8 +68,17 @@ export class Live {
     this.#outbox = new Outbox(client, shelf ?? globalThis.localStorage, me.id, tell);
   }
 
-  start(): void { this.#line.start(); }
-  stop(): void { this.#line.stop(); }
+  start(): void {
+    if (this.#isStopped) this.#outbox.resume();
+    this.#isStopped = false;
+    this.#line.start();
+  }
+
+  stop(): void {
+    this.#isStopped = true;
+    this.#line.stop();
+    this.#outbox.stop();
+  }
 
   subscribe = (listener: () => void): (() => void) => {
     this.#listeners.add(listener);

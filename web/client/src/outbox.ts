@@ -2,6 +2,7 @@
 // makes sure that it is said once, however often it is sent.
 
 import { Problem, type Client, type NewMessage, type Posted } from "./asking.ts";
+import { Waits } from "./waits.ts";
 
 export interface Outgoing {
   clientMessageId: string;
@@ -22,6 +23,7 @@ export class Outbox {
   #posted: (posted: Posted) => void;
   #waiting: Outgoing[];
   #isSending = false;
+  #waits = new Waits();
 
   constructor(
     client: Client, shelf: Shelf | undefined, owner: string,
@@ -43,13 +45,13 @@ export class Outbox {
     const clientMessageId = message.clientMessageId ?? newId();
     const outgoing = { clientMessageId, spaceId, message: { ...message, clientMessageId }, at: new Date().toISOString() };
     this.#save([...this.#waiting, outgoing]);
-    void this.flush();
+    void this.#flush();
     return outgoing;
   }
 
   again(clientMessageId: string): void {
     this.#save(this.#waiting.map((each) => (each.clientMessageId === clientMessageId ? untried(each) : each)));
-    void this.flush();
+    void this.#flush();
   }
 
   drop(clientMessageId: string): void {
@@ -57,38 +59,55 @@ export class Outbox {
     if (left.length < this.#waiting.length) this.#save(left);
   }
 
-  /** Sends what can be sent, in order. To be called again when the line is back. */
-  async flush(): Promise<void> {
+  /** Sends at once what waits: the line is there. */
+  resume(): void {
+    this.#waits.hurry();
+    void this.#flush();
+  }
+
+  /** What waits is kept, and not sent before somebody resumes. */
+  stop(): void {
+    this.#waits.stop();
+  }
+
+  async #flush(): Promise<void> {
     if (this.#isSending) return;
     this.#isSending = true;
+    let wait: number | null;
     try {
-      for (let next = this.#next(); next; next = this.#next()) if (!(await this.#send(next))) return;
+      wait = await this.#sendAll();
     } finally {
       this.#isSending = false;
     }
+    if (wait !== null) this.#waits.before(() => void this.#flush(), wait);
+  }
+
+  /** Sends what can be sent, in order. How long to wait at least before the next try; null if there is none. */
+  async #sendAll(): Promise<number | null> {
+    for (let next = this.#next(); next && !this.#waits.isStopped; next = this.#next()) {
+      const wait = await this.#send(next);
+      if (wait !== null) return wait;
+      this.#waits.reset();
+    }
+    return null;
   }
 
   #next(): Outgoing | undefined {
     return this.#waiting.find((each) => each.problem === undefined);
   }
 
-  /** Whether to go on with the next one. */
-  async #send(outgoing: Outgoing): Promise<boolean> {
+  async #send(outgoing: Outgoing): Promise<number | null> {
     const { clientMessageId, spaceId, message } = outgoing;
     try {
       this.#posted(await this.#client.post(spaceId, message));
       this.drop(clientMessageId);
-      return true;
     } catch (error) {
-      if (!(error instanceof Problem) || error.status >= 500) return false;
-      if (error.status === 429) {
-        setTimeout(() => void this.flush(), 1000 * (error.retryAfter ?? 1));
-        return false;
-      }
+      if (!(error instanceof Problem)) return 0;
+      if (error.status >= 500 || error.status === 429) return 1000 * (error.retryAfter ?? 0);
       const refused = { ...outgoing, problem: error.message };
       this.#save(this.#waiting.map((each) => (each.clientMessageId === clientMessageId ? refused : each)));
-      return true;
     }
+    return null;
   }
 
   #save(waiting: Outgoing[]): void {

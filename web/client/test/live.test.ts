@@ -94,8 +94,57 @@ test("what is said on a lost line is kept over a reload and said once", async (c
   await gateway.until(() => again.space("room")!.outgoing.length === 0);
 
   assert.equal(again.space("room")!.messages.length, 2);
-  const posts = gateway.asked.filter(({ method }) => method === "POST");
-  assert.deepEqual(posts.map(({ body }) => body), [{ text: "Are you there?", clientMessageId }]);
+  assert.deepEqual(posts(gateway).map(({ body }) => body), [{ text: "Are you there?", clientMessageId }]);
+});
+
+const posts = (gateway: Gateway) => gateway.asked.filter(({ method }) => method === "POST");
+const pause = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
+
+for (const [what, answer] of [["fails inside the gateway", () => [503, {}]], ["gets no answer", () => "cut"]] as [string, Gateway["answer"]][]) {
+  test(`a message that ${what} is sent again although the line stays open`, async (context) => {
+    const { gateway, live } = await scene(context);
+    gateway.answer = answer;
+    const { clientMessageId } = live.send("room", { text: "Hm?" });
+    await gateway.until(() => posts(gateway).length === 1);
+    await pause(300);
+    assert.equal(posts(gateway).length, 1);
+    gateway.answer = () => [201, { message: said(2, "Hm?", { entityId: "ada", clientMessageId }), runs: [] }];
+    await gateway.until(() => live.space("room")!.outgoing.length === 0);
+    assert.deepEqual(posts(gateway).map(({ body }) => body.clientMessageId), [clientMessageId, clientMessageId]);
+    assert.equal(gateway.streams.length, 1);
+  });
+}
+
+test("what waits to be sent again goes at once when the line is back", async (context) => {
+  const { gateway, live } = await scene(context);
+  gateway.answer = () => [503, {}];
+  live.send("room", { text: "One" });
+  for (let more = 1; more < 5; more++) { // by now the next try would be 16 s away
+    await gateway.until(() => posts(gateway).length === more);
+    await pause(50);
+    live.send("room", { text: "And more" });
+  }
+  await gateway.until(() => posts(gateway).length === 5);
+  gateway.cut();
+  await gateway.until(() => live.line() === "lost");
+  gateway.line = 200;
+  await gateway.until(() => posts(gateway).length === 6);
+});
+
+test("after the end nothing is sent, and after a new beginning everything", async (context) => {
+  const { gateway, live } = await scene(context);
+  gateway.answer = () => [503, {}];
+  live.send("room", { text: "Hm?" });
+  await gateway.until(() => posts(gateway).length === 1);
+  await pause(50);
+  live.stop();
+  live.send("room", { text: "Later" });
+  await pause(1300);
+  assert.equal(posts(gateway).length, 1);
+  gateway.answer = ({ body }) => [201, { message: said(2, body.text, body), runs: [] }];
+  live.start();
+  await gateway.until(() => posts(gateway).length === 3);
+  assert.deepEqual(posts(gateway).slice(1).map(({ body }) => body.text), ["Hm?", "Later"]);
 });
 
 test("a refused message stays, with the reason, until it is sent again or given up", async (context) => {
