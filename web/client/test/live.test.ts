@@ -192,6 +192,89 @@ test("whoever scrolled up keeps what they read when everything is read anew", as
   assert.deepEqual(texts(), ["Edited", "Hello"]);
 });
 
+const pages = (gateway: Gateway) => gateway.asked.filter(({ path }) => path.includes("before="));
+const page = (...messages: Message[]): [number, unknown] => [200, { messages, position: "", hasMore: false }];
+
+async function longScene(context: TestContext) {
+  const all = await scene(context);
+  all.gateway.tell("snapshot", snapshot(said(5, "Hello")), "e.1");
+  await all.gateway.until(() => all.live.space("room")!.hasMore);
+  return all;
+}
+
+test("older messages that cannot be loaded are asked for less and less often", async (context) => {
+  const { gateway, live, texts } = await longScene(context);
+  gateway.answer = () => [503, {}];
+  await live.loadOlder("room");
+  assert.equal(live.space("room")!.problem, "Older messages cannot be loaded just now.");
+  for (let call = 0; call < 20; call++) void live.loadOlder("room");
+  await pause(500);
+  assert.equal(pages(gateway).length, 1);
+  await gateway.until(() => pages(gateway).length === 2);
+  await pause(1500);
+  assert.equal(pages(gateway).length, 2);
+
+  gateway.answer = () => page(said(4, "Older"));
+  await gateway.until(() => texts().length === 2);
+  const { problem, isLoading } = live.space("room")!;
+  assert.deepEqual([pages(gateway).length, problem, isLoading], [3, null, false]);
+});
+
+test("whoever asks for older messages while they are loaded waits for the same ones", async (context) => {
+  const { gateway, live, texts } = await longScene(context);
+  gateway.answer = () => page(said(4, "Older"));
+  const [first, second] = [live.loadOlder("room"), live.loadOlder("room")];
+  assert.equal(first, second);
+  await second;
+  assert.deepEqual(texts(), ["Older", "Hello"]);
+  assert.equal(pages(gateway).length, 1);
+});
+
+test("whoever needs a certain message gets it, also while others load", async (context) => {
+  const { gateway, live, texts } = await longScene(context);
+  gateway.answer = ({ path }) => {
+    const seq = Number(/before=(\d+)/.exec(path)![1]) - 1;
+    return [200, { messages: [said(seq, `No. ${seq}`)], position: "", hasMore: seq > 1 }];
+  };
+  void live.loadOlder("room");
+  await live.loadOlder("room", 2);
+  assert.deepEqual(texts(), ["No. 2", "No. 3", "No. 4", "Hello"]);
+});
+
+test("whoever loads until all is there neither stops nor spins when a page fails", async (context) => {
+  const { gateway, live, texts } = await longScene(context);
+  gateway.answer = () => "cut";
+  const loading = (async () => { while (live.space("room")!.hasMore) await live.loadOlder("room"); })();
+  await gateway.until(() => live.space("room")!.problem !== null);
+  gateway.answer = () => page(said(4, "Older"));
+  await loading;
+  assert.deepEqual(texts(), ["Older", "Hello"]);
+  assert.equal(pages(gateway).length, 2);
+});
+
+test("whoever waits for older messages is let go when everything is read anew", async (context) => {
+  const { gateway, live } = await longScene(context);
+  gateway.answer = () => [503, {}];
+  await live.loadOlder("room", 1);
+  const waiting = live.loadOlder("room");
+  gateway.tell("snapshot", snapshot(said(5, "Hello")), "f.1");
+  await waiting;
+  assert.equal(live.space("room")!.problem, null);
+  await pause(1300);
+  assert.equal(pages(gateway).length, 1);
+});
+
+test("after the end no older messages are asked for", async (context) => {
+  const { gateway, live } = await longScene(context);
+  gateway.answer = () => [503, {}];
+  await live.loadOlder("room");
+  live.stop();
+  await pause(1300);
+  assert.equal(pages(gateway).length, 1);
+  live.start();
+  await gateway.until(() => pages(gateway).length === 2);
+});
+
 test("a token that is not valid any more ends the line", async (context) => {
   const { gateway, live } = await scene(context);
   gateway.line = 401;

@@ -22,6 +22,7 @@ export function Thread({ shown }: { shown: Shown }) {
   const isGoing = jumpTo !== reached && (space.hasMore || space.messages.some(({ id }) => id === jumpTo));
   const seeUnread = useCallback(() => setUnreadSeen(true), []);
   const scrolled = useEdges(viewport, shown);
+  const older = space.problem ?? (space.isLoading ? "Loading older messages…" : "");
   return (
     <ThreadPrimitive.Root className="thread">
       <ThreadPrimitive.Viewport
@@ -29,7 +30,7 @@ export function Thread({ shown }: { shown: Shown }) {
         onScroll={scrolled} scrollToBottomOnRunStart={false} scrollToBottomOnInitialize={!jumpTo}
         autoScroll={!shown.hasNewer && !isGoing}
       >
-        {shown.hasOlder && <p className="older" role="status">{space.isLoading ? "Loading older messages…" : ""}</p>}
+        {shown.hasOlder && <p className="older" role="status">{older}</p>}
         {shown.messages.length === 0 && space.outgoing.length === 0 && <Empty />}
         <Messages messages={shown.messages} viewport={viewport} onReached={setReached} onUnread={seeUnread} />
         {!shown.hasNewer && <Outgoing />}
