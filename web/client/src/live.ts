@@ -4,7 +4,8 @@ import type { Client, NewMessage, Posted } from "./asking.ts";
 import { SpaceView, type EventData, type RunState } from "./fold.ts";
 import { BeginAnew, Line, type LineState } from "./line.ts";
 import { Older, oldest } from "./older.ts";
-import { Outbox, type Outgoing, type Shelf } from "./outbox.ts";
+import { Outbox, type Outgoing } from "./outbox.ts";
+import type { Shelf } from "./shelf.ts";
 import type { Frame } from "./sse.ts";
 import type { Entity, Member, Message, Run, Space } from "./wire.ts";
 

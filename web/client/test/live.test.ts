@@ -18,10 +18,14 @@ class Shelf {
   kept = new Map<string, string>();
   getItem = (key: string) => this.kept.get(key) ?? null;
   setItem = (key: string, value: string) => void this.kept.set(key, value);
+  removeItem = (key: string) => void this.kept.delete(key);
+  key = (at: number) => [...this.kept.keys()][at] ?? null;
+  get length() { return this.kept.size; }
 }
 
-async function scene(context: TestContext, shelf = new Shelf()) {
+async function scene(context: TestContext, shelf = new Shelf(), answer: [number, unknown] = [200, {}]) {
   const gateway = await new Gateway().start();
+  gateway.answer = () => answer;
   const lives: Live[] = [];
   const open = () => {
     const live = new Live(new Client({ url: gateway.url, token: "secret" }), ME, { shelf, schedule: (tell) => tell() });
@@ -99,6 +103,81 @@ test("what is said on a lost line is kept over a reload and said once", async (c
 
 const posts = (gateway: Gateway) => gateway.asked.filter(({ method }) => method === "POST");
 const pause = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
+
+const waiting = (live: Live) => live.space("room")!.outgoing.map(({ message }) => message.text);
+
+async function opened(gateway: Gateway, open: () => Live, ...messages: Message[]): Promise<Live> {
+  const streams = gateway.streams.length;
+  const live = open();
+  await gateway.until(() => gateway.streams.length > streams);
+  gateway.tell("snapshot", snapshot(...messages), "e.1");
+  await gateway.until(() => live.isReady());
+  return live;
+}
+
+test("what is said in two windows while nothing can be sent is kept when both are closed", async (context) => {
+  const shelf = new Shelf();
+  const { gateway, live, open } = await scene(context, shelf);
+  gateway.answer = () => [503, {}];
+  const other = await opened(gateway, open, said(1, "Hello"));
+  live.send("room", { text: "In one" });
+  await pause(5);
+  other.send("room", { text: "In the other" });
+  await pause(5);
+  live.send("room", { text: "In one again" });
+  live.stop();
+  other.stop();
+  const later = await opened(gateway, open, said(1, "Hello"));
+  assert.deepEqual(waiting(later), ["In one", "In the other", "In one again"]);
+});
+
+test("what one window sent is not waiting in the other one, nor after that", async (context) => {
+  const shelf = new Shelf();
+  const { gateway, live, open } = await scene(context, shelf);
+  gateway.answer = () => [503, {}];
+  const { clientMessageId } = live.send("room", { text: "Hm?" });
+  const other = await opened(gateway, open, said(1, "Hello"));
+  assert.deepEqual([waiting(live), waiting(other)], [["Hm?"], ["Hm?"]]);
+
+  gateway.tell("smartSpace.message", { spaceId: "room", message: said(2, "Hm?", { entityId: "ada", clientMessageId }) }, "e.2");
+  await gateway.until(() => waiting(other).length === 0);
+  assert.equal(shelf.length, 0);
+});
+
+test("messages said in one moment keep their order over a reload", async (context) => {
+  const shelf = new Shelf();
+  const { gateway, live, open } = await scene(context, shelf);
+  gateway.answer = () => [503, {}];
+  const texts = Array.from("abcdefgh");
+  for (const text of texts) live.send("room", { text, clientMessageId: `${9 - texts.indexOf(text)}` });
+  live.stop();
+  shelf.kept = new Map([...shelf.kept].sort());
+  assert.deepEqual(waiting(await opened(gateway, open, said(1, "Hello"))), texts);
+});
+
+test("only what is mine and whole is taken from the shelf, also in the old form", async (context) => {
+  const shelf = new Shelf();
+  const kept = (clientMessageId: string, text: string) =>
+    ({ clientMessageId, spaceId: "room", message: { text, clientMessageId }, at: "2026-01-01T00:00:00.000Z" });
+  shelf.setItem("roomful.outbox.ada", JSON.stringify([kept("1", "First"), kept("2", "Second"), null]));
+  shelf.setItem("roomful.outbox.ada.3", JSON.stringify({ ...kept("3", "Third"), at: "2026-01-02T00:00:00.000Z" }));
+  const others = {
+    "roomful.outbox.ada.lovelace": "[]",
+    "roomful.outbox.ada.lovelace.4": JSON.stringify(kept("4", "Hers")),
+    "roomful.outbox.ada.5": "{",
+    "roomful.outbox.ada.6": JSON.stringify({ ...kept("6", "When?"), at: "then" }),
+    "roomful.draft": "x",
+  };
+  for (const [key, value] of Object.entries(others)) shelf.setItem(key, value);
+  const { gateway, live } = await scene(context, shelf, [503, {}]);
+  assert.deepEqual(waiting(live), ["First", "Second", "Third"]);
+  assert.equal(shelf.getItem("roomful.outbox.ada"), null);
+  assert.ok(shelf.getItem("roomful.outbox.ada.1"));
+
+  gateway.answer = ({ body }) => [201, { message: said(2, body.text, { ...body, id: `msg_${body.text}` }), runs: [] }];
+  await gateway.until(() => waiting(live).length === 0);
+  assert.deepEqual(Object.fromEntries(shelf.kept), others);
+});
 
 for (const [what, answer] of [["fails inside the gateway", () => [503, {}]], ["gets no answer", () => "cut"]] as [string, Gateway["answer"]][]) {
   test(`a message that ${what} is sent again although the line stays open`, async (context) => {
