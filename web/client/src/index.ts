@@ -4,4 +4,5 @@ export type { BlobMade, ClientOptions, NewMessage, Outcome, PageQuery, Posted } 
 export { SpaceView, type EventData, type RunState } from "./fold.ts";
 export type { LineState } from "./line.ts";
 export { Live, type LiveOptions, type SpaceState } from "./live.ts";
-export type { Outgoing, Shelf } from "./outbox.ts";
+export type { Outgoing } from "./outbox.ts";
+export type { Shelf } from "./shelf.ts";

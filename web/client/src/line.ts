@@ -46,7 +46,7 @@ export class Line {
     const { signal } = this.#stopped;
     globalThis.addEventListener?.("online", () => this.#wake(), { signal });
     globalThis.addEventListener?.("offline", () => this.#cut(), { signal });
-    void this.#follow();
+    void this.#follow(signal);
   }
 
   stop(): void {
@@ -60,8 +60,8 @@ export class Line {
     this.#attempt.abort();
   }
 
-  async #follow(): Promise<void> {
-    while (!this.#stopped.signal.aborted) {
+  async #follow(isOver: AbortSignal): Promise<void> {
+    while (!isOver.aborted) {
       try {
         await this.#listen();
       } catch (error) {

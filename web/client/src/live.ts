@@ -3,7 +3,9 @@
 import type { Client, NewMessage, Posted } from "./asking.ts";
 import { SpaceView, type EventData, type RunState } from "./fold.ts";
 import { BeginAnew, Line, type LineState } from "./line.ts";
-import { Outbox, type Outgoing, type Shelf } from "./outbox.ts";
+import { Older, oldest } from "./older.ts";
+import { Outbox, type Outgoing } from "./outbox.ts";
+import type { Shelf } from "./shelf.ts";
 import type { Frame } from "./sse.ts";
 import type { Entity, Member, Message, Run, Space } from "./wire.ts";
 
@@ -18,11 +20,13 @@ export interface SpaceState {
   /** There are older messages. */
   hasMore: boolean;
   isLoading: boolean;
+  /** Why older messages cannot be loaded; it is tried again. */
+  problem: string | null;
   /** Up to which message each member has read. */
   reads: Map<string, string>;
 }
 
-interface Held { view: SpaceView; space: Space; hasMore: boolean; isLoading: boolean; reads: Map<string, string>; state: SpaceState | null }
+interface Held { view: SpaceView; space: Space; older: Older; reads: Map<string, string>; state: SpaceState | null }
 interface There { spaceId: string }
 interface Everything {
   messages: Message[];
@@ -38,8 +42,6 @@ export interface LiveOptions {
   schedule?: (tell: () => void) => void;
 }
 
-const PAGE = 50;
-
 export class Live {
   readonly client: Client;
   readonly me: Entity;
@@ -51,6 +53,7 @@ export class Live {
   #isTelling = false;
   #spaces: SpaceState[] | null = null;
   #isReady = false;
+  #isStopped = false;
 
   constructor(client: Client, me: Entity, { shelf, schedule }: LiveOptions = {}) {
     this.client = client;
@@ -59,7 +62,7 @@ export class Live {
     this.#line = new Line(client, "/api/stream?args=ops", {
       hear: (frames) => this.#hear(frames),
       changed: (state) => {
-        if (state === "open") void this.#outbox.flush();
+        if (state === "open") this.#resume();
         this.#tell();
       },
     });
@@ -67,8 +70,23 @@ export class Live {
     this.#outbox = new Outbox(client, shelf ?? globalThis.localStorage, me.id, tell);
   }
 
-  start(): void { this.#line.start(); }
-  stop(): void { this.#line.stop(); }
+  start(): void {
+    if (this.#isStopped) this.#resume();
+    this.#isStopped = false;
+    this.#line.start();
+  }
+
+  stop(): void {
+    this.#isStopped = true;
+    this.#line.stop();
+    this.#outbox.stop();
+    for (const { older } of this.#held.values()) older.stop();
+  }
+
+  #resume(): void {
+    this.#outbox.resume();
+    for (const { older } of this.#held.values()) older.resume();
+  }
 
   subscribe = (listener: () => void): (() => void) => {
     this.#listeners.add(listener);
@@ -95,17 +113,12 @@ export class Live {
   sendAgain(clientMessageId: string): void { this.#outbox.again(clientMessageId); }
   giveUp(clientMessageId: string): void { this.#outbox.drop(clientMessageId); }
 
-  /** Loads older messages: one page, or as many as it takes to have the message with this `seq`. */
-  async loadOlder(spaceId: string, downTo?: number): Promise<void> {
-    const held = this.#held.get(spaceId);
-    if (!held || held.isLoading) return;
-    this.#set(held, { isLoading: true });
-    try {
-      do await this.#loadPage(spaceId, held, downTo === undefined ? PAGE : 200);
-      while (downTo !== undefined && held.hasMore && oldest(held.view) > downTo);
-    } finally {
-      this.#set(held, { isLoading: false });
-    }
+  /**
+   * Loads older messages: one page, or as many as it takes to have the message with this `seq`. It does not fail:
+   * the space's `problem` says when it did not work, and whoever calls again waits for the next try.
+   */
+  loadOlder(spaceId: string, downTo?: number): Promise<void> {
+    return this.#held.get(spaceId)?.older.load(downTo) ?? Promise.resolve();
   }
 
   /** Tells the gateway how far I have read. */
@@ -118,19 +131,13 @@ export class Live {
     this.client.read(spaceId, last.id).catch(() => held.reads.delete(this.me.id));
   }
 
-  async #loadPage(spaceId: string, held: Held, limit: number): Promise<void> {
-    const before = oldest(held.view);
-    const page = await this.client.messages(spaceId, { before, limit });
-    if (this.#held.get(spaceId) !== held) return; // began anew meanwhile
-    held.view.add(page.messages);
-    held.hasMore = page.hasMore && page.messages.length > 0;
-    this.#touch(held);
-  }
-
   #state(held: Held): SpaceState {
-    const { view, space, hasMore, isLoading, reads } = held;
+    const { view, space, older, reads } = held;
     held.state ??= {
-      space, hasMore, isLoading, reads,
+      space, reads,
+      hasMore: older.hasMore,
+      isLoading: older.isLoading,
+      problem: older.problem,
       messages: view.list(),
       members: view.members,
       runs: [...view.runs.values()],
@@ -171,12 +178,18 @@ export class Live {
     for (const space of spaces) {
       const view = new SpaceView();
       view.load(said.get(space.id) ?? [], there.get(space.id) ?? [], working.get(space.id) ?? []);
-      const hasMore = oldest(view) > 1 && view.messages.size > 0;
-      this.#held.set(space.id, { view, space, hasMore, isLoading: false, reads: new Map(), state: null });
+      this.#held.set(space.id, this.#hold(space, view));
       this.#reloadOlder(space.id, before.get(space.id));
     }
+    for (const { older } of before.values()) older.end();
     this.#isReady = true;
     this.#touchAll();
+  }
+
+  #hold(space: Space, view: SpaceView): Held {
+    const older = new Older(view, (query) => this.client.messages(space.id, query), () => this.#touch(held));
+    const held: Held = { view, space, older, reads: new Map(), state: null };
+    return held;
   }
 
   /** Whoever had scrolled up keeps what they read: it is loaded again, as it is now. */
@@ -197,7 +210,7 @@ export class Live {
       if (!page || page.messages.length === 0 || this.#held.get(spaceId) !== held) return;
       held.view.add(page.messages);
       before = page.messages[0]!.seq;
-      held.hasMore = page.hasMore;
+      held.older.hasMore = page.hasMore;
       this.#touch(held);
     }
   }
@@ -255,8 +268,6 @@ export class Live {
     });
   }
 }
-
-const oldest = (view: SpaceView) => view.list()[0]?.seq ?? 1;
 
 /** Once a frame; in a window that nobody sees, now and then. */
 function soon(tell: () => void): void {

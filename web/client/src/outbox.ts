@@ -2,6 +2,8 @@
 // makes sure that it is said once, however often it is sent.
 
 import { Problem, type Client, type NewMessage, type Posted } from "./asking.ts";
+import { Kept, type Shelf } from "./shelf.ts";
+import { Waits } from "./waits.ts";
 
 export interface Outgoing {
   clientMessageId: string;
@@ -12,27 +14,24 @@ export interface Outgoing {
   problem?: string;
 }
 
-export interface Shelf { getItem(key: string): string | null; setItem(key: string, value: string): void }
-
 export class Outbox {
   #client: Client;
-  #shelf: Shelf | undefined;
-  #key: string;
+  #kept: Kept;
   #changed: () => void;
   #posted: (posted: Posted) => void;
   #waiting: Outgoing[];
   #isSending = false;
+  #waits = new Waits();
 
   constructor(
     client: Client, shelf: Shelf | undefined, owner: string,
     tell: { changed(): void; posted(posted: Posted): void },
   ) {
     this.#client = client;
-    this.#shelf = shelf;
-    this.#key = `roomful.outbox.${owner}`;
+    this.#kept = new Kept(shelf, owner);
     this.#changed = tell.changed;
     this.#posted = tell.posted;
-    this.#waiting = read(shelf, this.#key);
+    this.#waiting = this.#kept.all();
   }
 
   for(spaceId: string): Outgoing[] {
@@ -41,78 +40,97 @@ export class Outbox {
 
   put(spaceId: string, message: NewMessage): Outgoing {
     const clientMessageId = message.clientMessageId ?? newId();
-    const outgoing = { clientMessageId, spaceId, message: { ...message, clientMessageId }, at: new Date().toISOString() };
-    this.#save([...this.#waiting, outgoing]);
-    void this.flush();
+    const outgoing = { clientMessageId, spaceId, message: { ...message, clientMessageId }, at: this.#now() };
+    this.#kept.put(outgoing);
+    this.#set([...this.#waiting, outgoing]);
+    void this.#flush();
     return outgoing;
   }
 
   again(clientMessageId: string): void {
-    this.#save(this.#waiting.map((each) => (each.clientMessageId === clientMessageId ? untried(each) : each)));
-    void this.flush();
+    this.#replace(clientMessageId, untried);
+    void this.#flush();
   }
 
   drop(clientMessageId: string): void {
-    const left = this.#waiting.filter((each) => each.clientMessageId !== clientMessageId);
-    if (left.length < this.#waiting.length) this.#save(left);
+    const dropped = this.#waiting.find((each) => each.clientMessageId === clientMessageId);
+    if (!dropped) return;
+    this.#kept.remove(dropped);
+    this.#set(this.#waiting.filter((each) => each.clientMessageId !== clientMessageId));
   }
 
-  /** Sends what can be sent, in order. To be called again when the line is back. */
-  async flush(): Promise<void> {
+  /** Sends at once what waits: the line is there. */
+  resume(): void {
+    this.#waits.hurry();
+    void this.#flush();
+  }
+
+  /** What waits is kept, and not sent before somebody resumes. */
+  stop(): void {
+    this.#waits.stop();
+  }
+
+  async #flush(): Promise<void> {
     if (this.#isSending) return;
     this.#isSending = true;
+    let wait: number | null;
     try {
-      for (let next = this.#next(); next; next = this.#next()) if (!(await this.#send(next))) return;
+      wait = await this.#sendAll();
     } finally {
       this.#isSending = false;
     }
+    if (wait !== null) this.#waits.before(() => void this.#flush(), wait);
+  }
+
+  /** Sends what can be sent, in order. How long to wait at least before the next try; null if there is none. */
+  async #sendAll(): Promise<number | null> {
+    for (let next = this.#next(); next && !this.#waits.isStopped; next = this.#next()) {
+      const wait = await this.#send(next);
+      if (wait !== null) return wait;
+      this.#waits.reset();
+    }
+    return null;
   }
 
   #next(): Outgoing | undefined {
     return this.#waiting.find((each) => each.problem === undefined);
   }
 
-  /** Whether to go on with the next one. */
-  async #send(outgoing: Outgoing): Promise<boolean> {
-    const { clientMessageId, spaceId, message } = outgoing;
+  async #send({ clientMessageId, spaceId, message }: Outgoing): Promise<number | null> {
     try {
       this.#posted(await this.#client.post(spaceId, message));
       this.drop(clientMessageId);
-      return true;
     } catch (error) {
-      if (!(error instanceof Problem) || error.status >= 500) return false;
-      if (error.status === 429) {
-        setTimeout(() => void this.flush(), 1000 * (error.retryAfter ?? 1));
-        return false;
-      }
-      const refused = { ...outgoing, problem: error.message };
-      this.#save(this.#waiting.map((each) => (each.clientMessageId === clientMessageId ? refused : each)));
-      return true;
+      if (!(error instanceof Problem)) return 0;
+      if (error.status >= 500 || error.status === 429) return 1000 * (error.retryAfter ?? 0);
+      this.#replace(clientMessageId, (each) => ({ ...each, problem: error.message }));
     }
+    return null;
   }
 
-  #save(waiting: Outgoing[]): void {
+  /** Later than everything that waits: the time is the order in which it is sent after a reload. */
+  #now(): string {
+    const last = this.#waiting.at(-1);
+    return new Date(Math.max(Date.now(), last ? Date.parse(last.at) + 1 : 0)).toISOString();
+  }
+
+  #replace(clientMessageId: string, change: (outgoing: Outgoing) => Outgoing): void {
+    this.#set(this.#waiting.map((each) => {
+      if (each.clientMessageId !== clientMessageId) return each;
+      const changed = change(each);
+      this.#kept.put(changed);
+      return changed;
+    }));
+  }
+
+  #set(waiting: Outgoing[]): void {
     this.#waiting = waiting;
-    try {
-      this.#shelf?.setItem(this.#key, JSON.stringify(waiting));
-    } catch {
-      // The shelf is full or closed: what waits is kept as long as the page is open.
-    }
     this.#changed();
   }
 }
 
 function untried({ problem: _, ...outgoing }: Outgoing): Outgoing {
   return outgoing;
-}
-
-function read(shelf: Shelf | undefined, key: string): Outgoing[] {
-  try {
-    const kept: unknown = JSON.parse(shelf?.getItem(key) ?? "[]");
-    return Array.isArray(kept) ? kept : [];
-  } catch {
-    return [];
-  }
 }
 
 function newId(): string {

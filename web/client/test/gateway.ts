@@ -2,13 +2,15 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 
+const PATIENCE_MS = 8_000;
+
 export interface Asked { method: string; path: string; headers: IncomingMessage["headers"]; body: any }
 
 export class Gateway {
   asked: Asked[] = [];
   streams: ServerResponse[] = [];
-  /** What a request other than a stream is answered with. */
-  answer: (asked: Asked) => [number, unknown] = () => [200, {}];
+  /** What a request other than a stream is answered with; `cut` gives no answer. */
+  answer: (asked: Asked) => [number, unknown] | "cut" = () => [200, {}];
   /** The status of a stream's answer; `cut` lets it get nowhere. */
   line: number | "cut" = 200;
   #server: Server = createServer((request, response) => void this.#serve(request, response));
@@ -42,7 +44,9 @@ export class Gateway {
   }
 
   async until(holds: () => boolean): Promise<void> {
+    const end = Date.now() + PATIENCE_MS;
     while (!holds()) {
+      if (Date.now() > end) throw new Error(`still not so: ${holds}`);
       await new Promise<void>((resolve) => {
         const timer = setTimeout(resolve, 20);
         this.#waiting.add(() => { clearTimeout(timer); resolve(); });
@@ -62,10 +66,15 @@ export class Gateway {
       response.writeHead(200, { "content-type": "text/event-stream" }).flushHeaders();
       this.streams.push(response);
     } else {
-      const [status, said] = isStream ? [this.line, {}] : this.answer(asked);
-      response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(said));
+      answerWith(response, isStream ? [this.line as number, {}] : this.answer(asked));
     }
     for (const wake of this.#waiting) wake();
     this.#waiting.clear();
   }
+}
+
+function answerWith(response: ServerResponse, answer: [number, unknown] | "cut"): void {
+  if (answer === "cut") return void response.destroy();
+  const [status, said] = answer;
+  response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(said));
 }

@@ -22,6 +22,7 @@ export function Thread({ shown }: { shown: Shown }) {
   const isGoing = jumpTo !== reached && (space.hasMore || space.messages.some(({ id }) => id === jumpTo));
   const seeUnread = useCallback(() => setUnreadSeen(true), []);
   const scrolled = useEdges(list, shown);
+  const older = space.problem ?? (space.isLoading ? "Loading older messages…" : "");
   return (
     <ThreadPrimitive.Root className="thread">
       <ThreadPrimitive.Viewport
@@ -29,7 +30,7 @@ export function Thread({ shown }: { shown: Shown }) {
         onScroll={scrolled} scrollToBottomOnRunStart={false} scrollToBottomOnInitialize={!jumpTo}
         autoScroll={!shown.hasNewer && !isGoing}
       >
-        {shown.hasOlder && <p className="older" role="status">{space.isLoading ? "Loading older messages…" : ""}</p>}
+        {shown.hasOlder && <p className="older" role="status">{older}</p>}
         {jumpTo && !space.hasMore && !space.messages.some(({ id }) => id === jumpTo) && (
           <p className="older" role="status">The message that this address names is not here.</p>
         )}
