@@ -1,6 +1,7 @@
 // What I said and the gateway does not have yet.
 
 import { useLive } from "@roomful/react";
+import { asSentence } from "../words.ts";
 import { useNow } from "./scene.ts";
 
 export function Outgoing() {
@@ -13,7 +14,7 @@ export function Outgoing() {
         {problem === undefined
           ? <p className="woke">Sending…</p>
           : <p className="failure" role="alert">
-              <span>Not sent: {problem}</span>
+              <span>Not sent: {asSentence(problem)}</span>
               <button onClick={() => live.sendAgain(clientMessageId)}>Send again</button>
               <button onClick={() => live.giveUp(clientMessageId)}>Discard</button>
             </p>}
