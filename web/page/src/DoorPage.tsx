@@ -3,6 +3,7 @@
 import { useState, type FormEvent } from "react";
 import { Avatar } from "./Avatar.tsx";
 import { comeInAs, signIn, type DemoPerson, type Door } from "./identity.ts";
+import { asSentence } from "./words.ts";
 
 interface Props { people: DemoPerson[]; onEnter(door: Door): void }
 
@@ -17,7 +18,7 @@ export function DoorPage({ people, onEnter }: Props) {
       <p>People and agents share spaces here. You see agents work, answer what they ask, and stop them.</p>
       {people.length > 0 && <People people={people} choose={(person) => enter(comeInAs(person))} />}
       <TokenForm send={(token) => enter(signIn(token))} isDemo={people.length > 0} />
-      {problem && <p role="alert" className="problem">{problem}</p>}
+      {problem && <p role="alert" className="problem">{asSentence(problem)}</p>}
     </main>
   );
 }
@@ -51,7 +52,7 @@ function TokenForm({ send, isDemo }: { send(token: string): void; isDemo: boolea
     <form onSubmit={submit}>
       <label>
         Your token
-        <input type="password" autoComplete="off" required value={token} onChange={(e) => setToken(e.target.value)} />
+        <input type="password" autoComplete="off" required autoFocus={!isDemo} value={token} onChange={(e) => setToken(e.target.value)} />
       </label>
       <button className="primary">Sign in</button>
     </form>

@@ -1,31 +1,48 @@
 // Words, looked for in every space of mine.
 
-import { useEffect, useRef, useState } from "react";
+import { useEffect, useRef, useState, type KeyboardEvent } from "react";
 import type { Found, Message, SpaceState } from "@roomful/client";
 import { useLive } from "@roomful/react";
 import { go } from "./place.ts";
-import { clock, day } from "./words.ts";
+import { asSentence, clock, day } from "./words.ts";
 
 interface Props { spaces: SpaceState[]; onClose(): void }
 
 export function Search({ spaces, onClose }: Props) {
   const dialog = useRef<HTMLDialogElement>(null);
   const [words, setWords] = useState("");
-  const [results, problem] = useResults(words);
+  const { results, isFresh, problem } = useResults(words);
+  const [isAwaited, setAwaited] = useState(false);
   useEffect(() => dialog.current?.showModal(), []);
+  const close = () => dialog.current?.close();
   const open = ({ spaceId, message }: Found) => {
-    onClose();
+    close();
     go(spaceId, message.id);
   };
+  // Who presses Enter before the answer is there gets what belongs to these words, not to those before.
+  useEffect(() => {
+    if (!isAwaited || !isFresh) return;
+    setAwaited(false);
+    if (results?.[0]) open(results[0]);
+  }, [isAwaited, isFresh]);
+  const pressed = (event: KeyboardEvent) => {
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (event.nativeEvent.isComposing || event.altKey) return;
+    if (event.key === "Escape") close();
+    else if (event.key === "Enter" && event.target instanceof HTMLInputElement) setAwaited(words.trim() !== "");
+    else if (step) focusNext(dialog.current!, step);
+    else return;
+    event.preventDefault();
+  };
   return (
-    <dialog ref={dialog} className="search" aria-label="Search" onClose={onClose} onClick={(event) => {
-      if (event.target === dialog.current) onClose();
+    <dialog ref={dialog} className="search" aria-label="Search" onClose={onClose} onKeyDown={pressed} onClick={(event) => {
+      if (event.target === dialog.current) close();
     }}>
       <input
         type="search" autoFocus placeholder="Search in all spaces" aria-label="Search words" dir="auto"
-        value={words} onChange={(event) => setWords(event.target.value)}
+        value={words} onChange={(event) => { setWords(event.target.value); setAwaited(false); }}
       />
-      <p className="hint" role="status">{problem || summary(words, results)}</p>
+      <p className="hint" role="status">{problem ? asSentence(problem) : summary(words, results)}</p>
       <ul>
         {results?.map((found) => (
           <li key={found.message.id}>
@@ -48,22 +65,30 @@ function Hit({ found: { spaceId, message }, spaces, words }: { found: Found; spa
   );
 }
 
-function useResults(words: string): [Found[] | null, string] {
+/** From the field down through what was found, and back. */
+function focusNext(dialog: HTMLElement, step: number): void {
+  const stops = [...dialog.querySelectorAll<HTMLElement>("input, li button")];
+  stops[stops.indexOf(document.activeElement as HTMLElement) + step]?.focus();
+}
+
+interface Answer { words: string; results: Found[] }
+
+function useResults(words: string): { results: Found[] | null; isFresh: boolean; problem: string } {
   const { client } = useLive();
-  const [results, setResults] = useState<Found[] | null>(null);
+  const [answer, setAnswer] = useState<Answer | null>(null);
   const [problem, setProblem] = useState("");
   useEffect(() => {
     let isOver = false;
-    if (!words.trim()) return setResults(null);
+    if (!words.trim()) return setAnswer(null);
     const timer = setTimeout(() => {
       client.search(words.trim().slice(0, 200)).then(
-        (answer) => { if (!isOver) { setResults(answer.results); setProblem(""); } },
+        ({ results }) => { if (!isOver) { setAnswer({ words, results }); setProblem(""); } },
         (error: Error) => { if (!isOver) setProblem(error.message); },
       );
     }, 150);
     return () => { isOver = true; clearTimeout(timer); };
   }, [client, words]);
-  return [results, problem];
+  return { results: answer?.results ?? null, isFresh: answer?.words === words, problem };
 }
 
 function summary(words: string, results: Found[] | null): string {

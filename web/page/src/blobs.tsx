@@ -22,8 +22,8 @@ export function useUpload(): (file: File) => Promise<BlobMade> {
   return (file) => client.upload(file);
 }
 
-interface Opened { kind: "image"; src: string }
 interface Named { kind: "file"; name: string; size: number }
+interface Opened { kind: "image"; src: string; file: Named }
 type Found = Opened | Named | { kind: "gone" } | null;
 
 /** What a blob is: a picture that may be shown, a file with a name, or gone. */
@@ -49,11 +49,12 @@ function useBlob(url: string): Found {
 async function find(client: Client, url: string, signal: AbortSignal): Promise<Found> {
   try {
     const answer = await client.open("GET", url, { signal });
+    const file: Named = { kind: "file", name: fileName(answer.headers), size: Number(answer.headers.get("content-length")) };
     if (answer.headers.get("content-disposition")?.startsWith("inline")) {
-      return { kind: "image", src: URL.createObjectURL(await answer.blob()) };
+      return { kind: "image", src: URL.createObjectURL(await answer.blob()), file };
     }
     await answer.body?.cancel();
-    return { kind: "file", name: fileName(answer.headers), size: Number(answer.headers.get("content-length")) };
+    return file;
   } catch {
     return signal.aborted ? null : { kind: "gone" };
   }
@@ -75,10 +76,16 @@ export function BlobImage({ url, alt }: { url: string; alt: string }) {
 /** A picture, or a file to save. */
 export function BlobView({ url, alt = "" }: { url: string; alt?: string }) {
   const found = useBlob(url);
+  const [broken, setBroken] = useState("");
   if (!found) return <span className="blob pending" aria-busy="true" />;
   if (found.kind === "gone") return <Gone />;
-  if (found.kind === "file") return <BlobLink url={url} name={found.name}>{found.name} · {fileSize(found.size)}</BlobLink>;
-  return <img className="blob" src={found.src} alt={alt || "Attached picture"} />;
+  if (found.kind === "file") return <Saved url={url} file={found} />;
+  if (broken === found.src) return <Saved url={url} file={found.file} />;
+  return <img className="blob" src={found.src} alt={alt || "Attached picture"} onError={() => setBroken(found.src)} />;
+}
+
+function Saved({ url, file: { name, size } }: { url: string; file: Named }) {
+  return <BlobLink url={url} name={name}>{name} · {fileSize(size)}</BlobLink>;
 }
 
 function Gone() {

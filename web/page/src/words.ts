@@ -1,5 +1,7 @@
 // How things are said on the page.
 
+import type { Json } from "@roomful/client";
+
 const LONGEST_NAME = 200;
 
 /** "fetchWeatherData" → "Fetch weather data". */
@@ -40,4 +42,25 @@ export function count(number: number, one: string, many = `${one}s`): string {
 export function listed(names: string[]): string {
   if (names.length < 2) return names.join("");
   return `${names.slice(0, -1).join(", ")} and ${names.at(-1)}`;
+}
+
+/** "not found" → "Not found." A name at the beginning stays as it is spelled, and so does what has several lines. */
+export function asSentence(problem: string): string {
+  const said = problem.trim();
+  if (!said || said.includes("\n")) return said;
+  const begun = /^\p{Ll}+(?=[\s,.;:]|$)/u.test(said) ? said[0]!.toUpperCase() + said.slice(1) : said;
+  return /[.!?…]["'”’)\]]*$/u.test(begun) ? begun : `${begun}.`;
+}
+
+const LONGEST_TITLE = 80;
+
+/** What a card is called where it is not drawn: as it calls itself, else by its tool. */
+export function cardTitle(toolName: string, args: Json | undefined): string {
+  return titleIn(args) ?? inWords(toolName);
+}
+
+function titleIn(args: Json | undefined): string | undefined {
+  if (typeof args !== "object" || args === null || Array.isArray(args)) return undefined;
+  const said = args.title ?? args.question;
+  return typeof said === "string" && said.trim() ? said.slice(0, LONGEST_TITLE) : undefined;
 }

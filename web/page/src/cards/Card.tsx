@@ -7,6 +7,7 @@ import { clock } from "./format.ts";
 import { AlertIcon, AskIcon, CheckIcon, ClockIcon, CrossIcon, PenIcon, SpinIcon, StopIcon } from "./icons.tsx";
 import { Trail } from "./Trail.tsx";
 import { Row } from "./Value.tsx";
+import { asSentence } from "../words.ts";
 
 export type Tone = "busy" | "asks" | "good" | "wrong" | "quiet";
 export interface State { words: string; tone: Tone; icon: ReactNode }
@@ -107,7 +108,7 @@ export function Settled({ verb, by, at, reason, tone = "good" }: SettledProps) {
 
 export function Problem({ children }: { children?: ReactNode }) {
   if (!children) return null;
-  return <p className="problem" role="alert" dir="auto"><AlertIcon /><span>{children}</span></p>;
+  return <p className="problem" role="alert" dir="auto"><AlertIcon /><span>{typeof children === "string" ? asSentence(children) : children}</span></p>;
 }
 
 /** What the model has still to write. Drawn only while it writes. */

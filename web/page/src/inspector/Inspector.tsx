@@ -4,6 +4,7 @@ import { useEffect, useMemo, useRef, type RefObject } from "react";
 import type { Inspection, SpaceState } from "@roomful/client";
 import { Icon } from "../Icon.tsx";
 import { go } from "../place.ts";
+import { asSentence } from "../words.ts";
 import { Bounds, Head, Totals } from "./Head.tsx";
 import { Look, useLook, type LookValue } from "./look.ts";
 import { CalledRun, Steps } from "./Steps.tsx";
@@ -24,7 +25,7 @@ export function Inspector({ runId, spaces, onClose }: Props) {
       onClick={(event) => { if (event.target === dialog.current) close(); }}
     >
       <button className="icon-button close" aria-label="Close" title="Close" onClick={close}><Icon name="close" /></button>
-      {seen.problem && <p className="problem refusal" role="alert">{seen.problem}</p>}
+      {seen.problem && <p className="problem refusal" role="alert">{asSentence(seen.problem)}</p>}
       {seen.inspection
         ? <Whole seen={seen} inspection={seen.inspection} spaces={spaces} close={close} />
         : !seen.problem && <p className="hint refusal" role="status">Looking into the run…</p>}

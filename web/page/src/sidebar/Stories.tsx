@@ -6,7 +6,7 @@ import { useLive, useMyself } from "@roomful/react";
 import type { DemoPerson } from "../identity.ts";
 import { go } from "../place.ts";
 
-interface Watched { person: string; spaceId: string; does: string }
+interface Watched { person: string; spaceId: string; does: string; says?: string }
 interface Story { id: string; title: string; about: string; as: string; spaceId: string; text: string; watch?: Watched[] }
 
 export function Stories({ spaces, people }: { spaces: SpaceState[]; people: DemoPerson[] }) {
@@ -17,8 +17,13 @@ export function Stories({ spaces, people }: { spaces: SpaceState[]; people: Demo
     live.client.ask<{ stories: Story[] }>("GET", "/api/demo/stories").then((told) => setStories(told.stories), () => {});
   }, [live]);
   const nameOf = (id: string) => people.find((person) => person.id === id)?.name ?? id;
-  const canTell = ({ spaceId }: Story) => spaces.some(({ space }) => space.id === spaceId && space.role !== "reader");
+  const say = (spaceId: string, text: string) => {
+    go(spaceId);
+    live.send(spaceId, { text });
+  };
+  const canTell = ({ spaceId }: { spaceId: string }) => spaces.some(({ space }) => space.id === spaceId && space.role !== "reader");
   const mine = stories.filter(canTell).toSorted((a, b) => Number(b.as === me.id) - Number(a.as === me.id));
+  const partsOf = ({ watch = [] }: Story) => watch.filter((part) => part.person === me.id && canTell(part));
   const others = stories.filter((story) => !canTell(story));
   return (
     <section className="stories" aria-label="Try this">
@@ -26,19 +31,18 @@ export function Stories({ spaces, people }: { spaces: SpaceState[]; people: Demo
       <ul>
         {mine.map((story) => (
           <li key={story.id}>
-            <button onClick={() => {
-              go(story.spaceId);
-              live.send(story.spaceId, { text: story.text });
-            }}>
+            <button onClick={() => say(story.spaceId, story.text)}>
               <b><span className="hidden">Try this: </span>{story.title}</b>
               <span>{story.about}</span>
             </button>
             <Watch watched={(story.watch ?? []).filter(({ person }) => person !== me.id)} nameOf={nameOf} />
+            <MyPart parts={partsOf(story)} say={say} />
           </li>
         ))}
         {others.map((story) => (
           <li key={story.id} className="elsewhere">
             <b>{story.title}</b> <a href={`/?as=${story.as}#${story.spaceId}`} target="_blank" rel="noopener">as {nameOf(story.as)}</a>
+            <MyPart parts={partsOf(story)} say={say} />
           </li>
         ))}
       </ul>
@@ -51,5 +55,12 @@ function Watch({ watched, nameOf }: { watched: Watched[]; nameOf(id: string): st
     <a key={person + spaceId} className="watch" href={`/?as=${person}#${spaceId}`} target="_blank" rel="noopener">
       Second window: {nameOf(person)} {does}
     </a>
+  ));
+}
+
+/** What I say in a story that somebody else began. */
+function MyPart({ parts, say }: { parts: Watched[]; say(spaceId: string, text: string): void }) {
+  return parts.map(({ spaceId, says }) => says && (
+    <button key={spaceId + says} className="say" onClick={() => say(spaceId, says)}>Say: {says}</button>
   ));
 }

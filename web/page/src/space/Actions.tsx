@@ -1,12 +1,15 @@
 // What can be done with a message.
 
-import { useState } from "react";
+import { useEffect, useState, type RefObject } from "react";
 import type { Message } from "@roomful/client";
 import { useLive } from "@roomful/react";
 import { Icon, type IconName } from "../Icon.tsx";
+import { asSentence } from "../words.ts";
 import { useScene } from "./scene.ts";
 
-export function Actions({ message, onEdit }: { message: Message; onEdit(): void }) {
+interface Props { message: Message; editButton: RefObject<HTMLButtonElement | null>; onEdit(): void }
+
+export function Actions({ message, editButton, onEdit }: Props) {
   const { client } = useLive();
   const { role, me, myAgents, onReply, onInspect } = useScene();
   const [problem, setProblem] = useState("");
@@ -20,15 +23,37 @@ export function Actions({ message, onEdit }: { message: Message; onEdit(): void 
   return (
     <div className="actions">
       {mayWrite && <Action name="Reply" icon="reply" act={() => onReply(message)} />}
-      {text && <Action name="Copy" icon="copy" act={() => void navigator.clipboard?.writeText(text)} />}
-      {isMine && <Action name="Edit" icon="edit" act={onEdit} />}
+      {text && <Copy text={text} />}
+      {isMine && <Action name="Edit" icon="edit" act={onEdit} ref={editButton} />}
       {isMine && <Action name="Delete" icon="remove" act={remove} />}
       {message.runId && myAgents.has(message.entityId) && <Action name="Inspect run" icon="inspect" act={() => onInspect(message.runId!)} />}
-      {problem && <span role="alert" className="problem">{problem}</span>}
+      {problem && <span role="alert" className="problem">{asSentence(problem)}</span>}
     </div>
   );
 }
 
-function Action({ name, icon, act }: { name: string; icon: IconName; act(): void }) {
-  return <button className="icon-button" aria-label={name} title={name} onClick={act}><Icon name={icon} /></button>;
+function Copy({ text }: { text: string }) {
+  const [told, setTold] = useState("");
+  useEffect(() => {
+    if (!told) return;
+    const timer = setTimeout(() => setTold(""), 2000);
+    return () => clearTimeout(timer);
+  }, [told]);
+  const copy = async () => {
+    // Without a secure context there is no clipboard.
+    const isDone = await navigator.clipboard?.writeText(text).then(() => true, () => false);
+    setTold(isDone ? "Copied" : "Not allowed");
+  };
+  return (
+    <>
+      <Action name="Copy" icon="copy" act={() => void copy()} />
+      {told && <span className="told" role="status">{told}</span>}
+    </>
+  );
+}
+
+interface ActionProps { name: string; icon: IconName; act(): void; ref?: RefObject<HTMLButtonElement | null> }
+
+function Action({ name, icon, act, ref }: ActionProps) {
+  return <button ref={ref} className="icon-button" aria-label={name} title={name} onClick={act}><Icon name={icon} /></button>;
 }

@@ -1,6 +1,6 @@
 // One message: its author, its parts in one bubble, and what can be done with it.
 
-import { useState } from "react";
+import { useRef, useState } from "react";
 import type { Message, Part } from "@roomful/client";
 import { ToolPart } from "@roomful/react";
 import { Avatar } from "../Avatar.tsx";
@@ -16,12 +16,19 @@ import { useScene } from "./scene.ts";
 export function Bubble({ message }: { message: Message }) {
   const { members, me } = useScene();
   const [isEditing, setEditing] = useState(false);
+  const article = useRef<HTMLElement>(null);
+  const editButton = useRef<HTMLButtonElement>(null);
+  const edited = () => {
+    setEditing(false);
+    // Whoever has gone on meanwhile is left where they are.
+    if (article.current?.contains(document.activeElement)) editButton.current?.focus({ preventScroll: true });
+  };
   const author = members.get(message.entityId);
   const name = author?.name ?? message.entityId;
   const isMine = message.entityId === me;
   return (
     <article
-      className={`message${isMine ? " mine" : ""}${message.mentions.includes(me) ? " to-me" : ""}`}
+      ref={article} className={`message${isMine ? " mine" : ""}${message.mentions.includes(me) ? " to-me" : ""}`}
       data-id={message.id} aria-label={name} aria-busy={message.status === "open"}
     >
       <Avatar id={message.entityId} name={name} isAgent={author?.kind === "agent"} />
@@ -36,13 +43,13 @@ export function Bubble({ message }: { message: Message }) {
           {message.replyTo && <Quote messageId={message.replyTo} />}
           {message.deleted && <p className="deleted">This message was deleted.</p>}
           {isEditing
-            ? <EditForm message={message} onDone={() => setEditing(false)} />
+            ? <EditForm message={message} onDone={edited} />
             : message.parts.map((part) => <OnePart key={part.id} message={message} part={part} />)}
           {message.attachments.map((id) => <BlobView key={id} url={blobUrl(id)} />)}
         </div>
         <Woken message={message} />
         <Failures message={message} />
-        {!message.deleted && <Actions message={message} onEdit={() => setEditing(true)} />}
+        {!message.deleted && <Actions message={message} editButton={editButton} onEdit={() => setEditing(true)} />}
       </div>
     </article>
   );

@@ -3,6 +3,7 @@
 import { useState } from "react";
 import type { Message, RunState } from "@roomful/client";
 import { useLive } from "@roomful/react";
+import { asSentence } from "../words.ts";
 import { useScene } from "./scene.ts";
 
 export function Failures({ message }: { message: Message }) {
@@ -16,10 +17,10 @@ function Failure({ run }: { run: RunState }) {
   const { client } = useLive();
   const { role, nameOf } = useScene();
   const [told, setTold] = useState("");
-  const retry = () => void client.retry(run.runId).then(() => setTold("Started again."), (error: Error) => setTold(error.message));
+  const retry = () => void client.retry(run.runId).then(() => setTold("Started again."), (error: Error) => setTold(asSentence(error.message)));
   return (
     <p className="failure" role="alert">
-      <span>{nameOf(run.entityId)} could not finish: {run.error?.message ?? "it failed."}</span>
+      <span>{nameOf(run.entityId)} could not finish: {asSentence(run.error?.message || "it failed")}</span>
       {told ? <span>{told}</span> : role !== "reader" && <button onClick={retry}>Try again</button>}
     </p>
   );

@@ -2,6 +2,7 @@
 
 import { useAui } from "@assistant-ui/react";
 import { useLive } from "@roomful/react";
+import { asSentence } from "../words.ts";
 import { useNow } from "./scene.ts";
 
 export function Outgoing() {
@@ -15,7 +16,7 @@ export function Outgoing() {
         {problem === undefined
           ? <p className="woke">Sending…</p>
           : <p className="failure" role="alert">
-              <span>Not sent: {problem}</span>
+              <span>Not sent: {asSentence(problem)}</span>
               <button onClick={() => live.sendAgain(clientMessageId)}>Send again</button>
               <button onClick={() => { aui.composer().setText(message.text); live.giveUp(clientMessageId); }}>Edit</button>
               <button onClick={() => live.giveUp(clientMessageId)}>Discard</button>

@@ -4,7 +4,7 @@ import { useState } from "react";
 import type { Message, Part, RunState } from "@roomful/client";
 import { useLive } from "@roomful/react";
 import { Icon } from "../Icon.tsx";
-import { inWords } from "../words.ts";
+import { asSentence, cardTitle } from "../words.ts";
 import { useNow, useScene } from "./scene.ts";
 
 export function Runs() {
@@ -29,7 +29,7 @@ function OneRun({ run }: { run: RunState }) {
       <span><b dir="auto">{name}</b> {doing(run, space.messages, space.space.id)}</span>
       {myAgents.has(run.entityId) && <button className="icon-button" aria-label={`Inspect run of ${name}`} title="Inspect run" onClick={() => onInspect(run.runId)}><Icon name="inspect" /></button>}
       {space.space.role !== "reader" && <button className="stop" aria-label={`Stop ${name}`} onClick={stop}><Icon name="stop" />Stop</button>}
-      {problem && <span role="alert" className="problem">{problem}</span>}
+      {problem && <span role="alert" className="problem">{asSentence(problem)}</span>}
     </span>
   );
 }
@@ -46,7 +46,7 @@ function doing(run: RunState, messages: Message[], here: string): string {
 
 function waiting({ pendingToolCalls = [], asksPeople }: RunState, here: string): string {
   const asks = pendingToolCalls.find((call) => call.asksPeople && call.spaceIds.includes(here));
-  if (asks) return `waits for an answer: ${inWords(asks.toolName)}`;
+  if (asks) return `waits for an answer: ${cardTitle(asks.toolName, asks.args)}`;
   return asksPeople === false ? "waits for others" : "waits for an answer elsewhere";
 }
 
