@@ -1,9 +1,9 @@
 // Cards that hold up a run until somebody answers.
 
 import { useMemo } from "react";
-import type { Json, Live, SpaceState } from "@roomful/client";
+import type { Live, SpaceState } from "@roomful/client";
 import { go } from "./place.ts";
-import { inWords } from "./words.ts";
+import { cardTitle } from "./words.ts";
 
 export interface WaitingCard {
   spaceId: string;
@@ -26,15 +26,9 @@ function cardsIn({ space, runs, members }: SpaceState): WaitingCard[] {
       spaceId: space.id,
       spaceName: space.name,
       toolCallId,
-      title: titleIn(args) ?? inWords(toolName),
+      title: cardTitle(toolName, args),
       agentName: members.get(run.entityId)?.name ?? run.entityId,
     })));
-}
-
-function titleIn(args: Json | undefined): string | undefined {
-  if (typeof args !== "object" || args === null || Array.isArray(args)) return undefined;
-  const said = args.title ?? args.question;
-  return typeof said === "string" && said.trim() ? said.slice(0, 80) : undefined;
 }
 
 /** Goes to the message that shows the card, however far up it is. */

@@ -2,6 +2,7 @@
 
 import { useCallback, useState } from "react";
 import { useLive } from "@roomful/react";
+import { refusalOf } from "../files.ts";
 
 export interface Attached { key: string; name: string; blobId?: string; problem?: string }
 
@@ -15,7 +16,9 @@ export function useAttachments(spaceId: string) {
   const add = useCallback((files: File[]) => {
     for (const file of files) {
       const key = `${spaceId}-${made++}`;
-      setAttached((known) => [...known, { key, name: file.name || "Pasted picture" }]);
+      const problem = refusalOf(file);
+      setAttached((known) => [...known, { key, name: file.name || "Pasted picture", ...(problem && { problem }) }]);
+      if (problem) continue;
       client.upload(file).then(
         ({ blobId }) => change(key, { blobId }),
         (error: Error) => change(key, { problem: error.message }),
