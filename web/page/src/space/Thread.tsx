@@ -21,7 +21,7 @@ export function Thread({ shown }: { shown: Shown }) {
   // Whoever is on the way to a message is not pulled to the end.
   const isGoing = jumpTo !== reached && (space.hasMore || space.messages.some(({ id }) => id === jumpTo));
   const seeUnread = useCallback(() => setUnreadSeen(true), []);
-  const scrolled = useEdges(list, shown);
+  const scrolled = useEdges(list, shown, isGoing);
   const older = space.problem ?? (space.isLoading ? "Loading older messages…" : "");
   return (
     <ThreadPrimitive.Root className="thread">

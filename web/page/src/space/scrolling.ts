@@ -13,9 +13,10 @@ export type List = RefObject<HTMLDivElement | null>;
 const boxOf = (list: List): HTMLElement => list.current!.parentElement!;
 
 /** Draws and loads more when an edge comes near, and holds still when it is far. */
-export function useEdges(list: List, { hasOlder, hasNewer, older, newer, hold }: Shown): () => void {
+export function useEdges(list: List, { hasOlder, hasNewer, older, newer, hold }: Shown, isGoing: boolean): () => void {
   const isUp = useRef(false);
   const look = () => {
+    if (isGoing) return;
     const { scrollTop, scrollHeight, clientHeight } = boxOf(list);
     const below = scrollHeight - scrollTop - clientHeight;
     isUp.current = below > NEAR || scrollHeight <= clientHeight;
@@ -58,7 +59,7 @@ function firstInView(box: HTMLElement): { id: string; top: number } | null {
 export function useJump(list: List, ids: readonly string[], onReached: (messageId: string) => void): void {
   const { jumpTo, visit } = useScene();
   const isDrawn = ids.includes(jumpTo);
-  useEffect(() => {
+  useLayoutEffect(() => { // at once: a scroll in between would look for more at the wrong edge
     if (!jumpTo) onReached("");
     if (!isDrawn || !jumpTo) return;
     onReached(jumpTo);
