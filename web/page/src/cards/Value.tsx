@@ -105,7 +105,7 @@ function List({ values, name, depth }: { values: unknown[]; name: string; depth:
 
 function SmallTable({ columns, rows, depth }: { columns: string[]; rows: unknown[]; depth: number }) {
   return (
-    <div className="table-frame">
+    <div className="table-frame" role="region" aria-label="Table" tabIndex={0}>
       <table className="table">
         <thead><tr>{columns.map((name) => <th key={name} scope="col" title={name}>{inWords(name)}</th>)}</tr></thead>
         <tbody>
