@@ -25,6 +25,7 @@ export async function bundled<Module>(contents: string): Promise<Module> {
       stdin: { contents, resolveDir: import.meta.dirname, loader: "tsx" },
       outfile,
       bundle: true,
+      conditions: ["source"],
       format: "esm",
       platform: "node",
       jsx: "automatic",

@@ -4,6 +4,7 @@ import { useEffect, useLayoutEffect, useRef, type ClipboardEvent, type KeyboardE
 import { ComposerPrimitive, useAui, useAuiState } from "@assistant-ui/react";
 import type { Message } from "@roomful/client";
 import { Icon } from "../Icon.tsx";
+import { asSentence } from "../words.ts";
 import { useAttachments, type Attached } from "./attachments.ts";
 import { keepDraft, readDraft } from "./drafts.ts";
 import { Mentions, useMentions } from "./Mentions.tsx";
@@ -106,7 +107,7 @@ function Files({ attached, onDrop }: { attached: Attached[]; onDrop(key: string)
       {attached.map(({ key, name, blobId, problem }) => (
         <li key={key} className={problem ? "problem" : undefined}>
           <span>{name}</span>
-          <small role="status">{problem || (blobId ? "" : "uploading…")}</small>
+          <small role="status">{(problem && asSentence(problem)) || (blobId ? "" : "uploading…")}</small>
           <button type="button" className="icon-button" aria-label={`Remove ${name}`} onClick={() => onDrop(key)}><Icon name="close" /></button>
         </li>
       ))}
