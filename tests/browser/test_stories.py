@@ -162,7 +162,11 @@ def test_forms_ask_for_choices_a_date_and_a_file(window: Windows) -> None:
         press(when, "Choose")
         who = card(noa, LIST)
         guests = FilePayload(name="guests.csv", mimeType="text/csv", buffer=b"Noa,Omar")
+        nothing = FilePayload(name="nothing.csv", mimeType="text/csv", buffer=b"")
+        who.get_by_label("Choose a file").set_input_files(nothing)
+        expect(who.get_by_role("alert")).to_have_text("This file is empty.")
         who.get_by_label("Choose a file").set_input_files(guests)
+        expect(who.get_by_role("alert")).to_have_count(0)
         reads_well(noa, "offsite-file-light")
         press(who, "Send file")
         for page in (noa, omar):

@@ -1,6 +1,7 @@
 import { useId, useState } from "react";
 import { useToolResult, type ToolProps, type ToolResult } from "@roomful/react";
 import { BlobImage, BlobLink, useUpload } from "../blobs.tsx";
+import { refusalOf } from "../files.ts";
 import { Card, Ending, Missing, Problem, Rows, Settled } from "./Card.tsx";
 import { fileSize } from "./format.ts";
 import { FileIcon } from "./icons.tsx";
@@ -75,7 +76,9 @@ function useFiles(answer: ToolResult["answer"], multiple: boolean) {
   }
 
   function choose(found: FileList | null) {
-    const fresh = [...(found ?? [])];
+    const chosen = [...(found ?? [])];
+    const fresh = chosen.filter((file) => refusalOf(file) === null);
+    setFailure(chosen.map(refusalOf).find((refusal) => refusal !== null) ?? null);
     if (fresh.length) setFiles(multiple ? [...files, ...fresh].slice(0, MOST) : fresh.slice(0, 1));
   }
 
