@@ -1,5 +1,6 @@
 // One gateway, asked over HTTP. Without a token, the browser's cookie says who asks.
 
+import { parseJson } from "./json.ts";
 import type { Entity, Found, Inspection, Json, Message, MessagePage, Run, Space } from "./wire.ts";
 
 /** A refusal, with a sentence that a person can act on. */
@@ -63,7 +64,7 @@ export class Client {
       ? {}
       : { headers: { "content-type": "application/json" }, body: JSON.stringify(body) };
     const answer = await this.open(method, path, init);
-    return (answer.status === 204 ? null : await answer.json()) as T;
+    return (answer.status === 204 ? null : parseJson(await answer.text())) as T;
   }
 
   me = () => this.ask<Entity>("GET", "/api/session");

@@ -2,6 +2,7 @@
 
 import type { Client, NewMessage, Posted } from "./asking.ts";
 import { SpaceView, type EventData, type RunState } from "./fold.ts";
+import { parseJson } from "./json.ts";
 import { BeginAnew, Line, type LineState } from "./line.ts";
 import { Older, oldest } from "./older.ts";
 import { Outbox, type Outgoing } from "./outbox.ts";
@@ -163,7 +164,7 @@ export class Live {
 
   #hear(frames: Frame[]): void {
     for (const { name, data } of frames) {
-      const told = JSON.parse(data) as EventData;
+      const told = parseJson(data) as EventData;
       if (told.truncated) throw new BeginAnew();
       if (name === "snapshot") this.#begin(told as Everything);
       else this.#fold(name, told);
