@@ -23,6 +23,11 @@ from tests.servers.roomful import Roomful
 
 LIST = "Who comes along? Give me the list."
 LUNCH = "Where do we have lunch on Thursday?"
+_DROP = """(element) => {
+  const files = new DataTransfer();
+  files.items.add(new File(["Noa"], "dropped.csv", {type: "text/csv"}));
+  element.dispatchEvent(new DragEvent("drop", {dataTransfer: files, bubbles: true, cancelable: true}));
+}"""
 
 
 @pytest.fixture(scope="module")
@@ -163,6 +168,10 @@ def test_forms_ask_for_choices_a_date_and_a_file(window: Windows) -> None:
         who = card(noa, LIST)
         guests = FilePayload(name="guests.csv", mimeType="text/csv", buffer=b"Noa,Omar")
         nothing = FilePayload(name="nothing.csv", mimeType="text/csv", buffer=b"")
+        expect(who.get_by_label("Choose a file")).to_be_enabled()
+        who.get_by_text("or drop here").evaluate(_DROP)
+        expect(who).to_contain_text("dropped.csv")
+        expect(noa.get_by_role("list", name="Attached files")).to_have_count(0)
         who.get_by_label("Choose a file").set_input_files(nothing)
         expect(who.get_by_role("alert")).to_have_text("This file is empty.")
         who.get_by_label("Choose a file").set_input_files(guests)
