@@ -101,9 +101,13 @@ def test_brackets_in_a_text_do_not_nest() -> None:
     assert decode_body(msgspec.json.encode({"text": text}), Note) == Note(text)
 
 
-def test_as_deep_as_allowed_is_allowed() -> None:
-    data = b'{"text": "", "more": ' + b"[" * 63 + b"]" * 63 + b"," + b'"text": ""}'
-    assert decode_body(data, Note).text == ""
+def nested(depth: int) -> bytes:
+    return b'{"text": "", "more": ' + b"[" * (depth - 1) + b"]" * (depth - 1) + b"," + b'"text": ""}'
+
+
+def test_as_deep_as_allowed_is_allowed_and_no_deeper() -> None:
+    assert decode_body(nested(64), Note).text == ""
+    assert "64 deep" in refusal(nested(65))[1]
 
 
 def test_a_body_comes_in_pieces() -> None:
