@@ -6,9 +6,10 @@ from pathlib import Path
 
 from roomful.store.doctor import check_up
 from tests.http.playing import Demo, Play
+from tests.http.shopping import shop
 from tests.servers.fake_openai import HANG, Answer, FakeOpenAI, call, text
 from tests.servers.postgres import PostgresServer
-from tests.servers.roomful import Roomful, openai
+from tests.servers.roomful import Roomful
 from tests.store.whole_house import Spoiler
 
 
@@ -52,14 +53,12 @@ async def test_the_demo_world_is_whole_beside_its_gateway_and_after_a_kill(tmp_p
 async def test_a_run_without_its_gateway_is_found_and_healed(
     tmp_path: Path, model: FakeOpenAI, postgres: PostgresServer
 ) -> None:
-    words = {"spaceId": "room", "text": "Hello, here I am again."}
+    words = {"spaceId": "shop-space", "text": "Hello, here I am again."}
     with Roomful(tmp_path, database=postgres.new_url(), ROOMFUL_LEASE_SECONDS="1") as house:
-        house.agent("bot", openai(model.url))
-        ada = house.person("ada")
-        house.space("room", "ada", "bot", adminAgentId="bot", wake="all")
+        ada = shop(house, model)
         model.answer(Answer([*call("sendSpaceMessage", words, size=3)[:-3], HANG]))
-        with ada.listen("room") as listener:
-            [run] = ada.say("room", "hello?")["runs"]
+        with ada.listen("shop-space") as listener:
+            [run] = ada.say("shop-space", "hello?")["runs"]
             listener.wait_for("text-delta")
             assert (await check_up(house.database)).findings == []
             house.kill()
@@ -68,7 +67,7 @@ async def test_a_run_without_its_gateway_is_found_and_healed(
         assert (found.check, found.table, found.row) == ("no_owner", "runs", run["runId"])
         model.answer(Answer(text("All is well.")))
         house.start()
-        with ada.listen("room") as listener:
+        with ada.listen("shop-space") as listener:
             if house.admin.get(f"/api/runs/{run['runId']}")["status"] == "running":
                 listener.wait_for("run.completed")
         assert (await check_up(house.database)).findings == []
