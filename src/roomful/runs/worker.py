@@ -47,7 +47,9 @@ class Worker:
         lease_seconds: float = 8.0,
         is_alone: bool = False,
         most: int = 2000,
+        steady: Callable[[], float] = time.monotonic,
     ) -> None:
+        """`steady` is the time in seconds by a clock that nobody can set."""
         self.id = worker_id
         self._drive_to: Callable[[Voice], Awaitable[None]] | None = None
         self._after: list[Callable[[Run], Awaitable[None]]] = []
@@ -56,6 +58,7 @@ class Worker:
         self._lease_seconds = lease_seconds
         self._is_alone = is_alone
         self._most = most
+        self._steady = steady
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._voices: dict[str, Voice] = {}
         self._stopping: dict[str, RunError | Unset] = {}
@@ -119,7 +122,7 @@ class Worker:
         """Tells of a lease that is taken now whether nobody else can have taken it since: not any more once
         this worker was silent for longer than it had said, although it is heard again."""
         life = self._lives
-        return lambda: self._is_alone or (self._lives == life and time.monotonic() < self._sure_until)
+        return lambda: self._is_alone or (self._lives == life and self._steady() < self._sure_until)
 
     def reserve(self, run_id: str) -> Lease | None:
         """The first lease of a run that is about to be stored and started here."""
@@ -330,9 +333,9 @@ class Worker:
                 log.warning("the worker could not reach the store: %s", error.detail)
 
     async def _keep_alive(self) -> None:
-        began = time.monotonic()
+        began = self._steady()
         await self._store.commit([KeepAlive(worker=self.id, seconds=self._lease_seconds)])
-        if time.monotonic() >= self._sure_until:
+        if self._steady() >= self._sure_until:
             self._lives += 1
         self._sure_until = began + self._lease_seconds
 
