@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from roomful.domain.changes import Change
-from roomful.domain.errors import Conflict, LeaseLost, NotFound, RoomfulError
+from roomful.domain.errors import Conflict, LeaseLost, NotFound, RoomfulError, Unavailable
 from roomful.domain.news import Look, News, Taken
 from roomful.domain.ports import Store
 from roomful.domain.run_changes import (
@@ -258,8 +258,9 @@ class Worker:
                 voice.abandon()
                 return
             if run.id in self._stopping:
-                with contextlib.suppress(LeaseLost):
-                    await self._end_canceled(voice, self._stopping[run.id])
+                if not await self._could_end_canceled(voice, self._stopping[run.id]):
+                    self._left[run.id] = lease
+                    return
             else:
                 await self._hand_over(lease)
                 raise
@@ -274,6 +275,17 @@ class Worker:
                 await hook(run)
             except RoomfulError as error:
                 log.warning("what follows run %s has to wait: %s", run.id, error.detail)
+
+    async def _could_end_canceled(self, voice: Voice, why: RunError | Unset) -> bool:
+        """Not while the store is away: whoever asked for it is told so, and the run goes on."""
+        try:
+            await self._end_canceled(voice, why)
+        except LeaseLost:
+            voice.abandon()
+        except Unavailable as error:
+            log.warning("run %s could not be canceled: %s", voice.run.id, error.detail)
+            return False
+        return True
 
     async def _end_canceled(self, voice: Voice, why: RunError | Unset) -> None:
         """First what it waits for, so that nothing wakes it up again; then those it called; then itself. If
