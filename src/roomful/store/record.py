@@ -36,8 +36,9 @@ from roomful.store import (
 )
 from roomful.store.announced import Announced
 from roomful.store.database import Engine
+from roomful.store.hand import Hand
 from roomful.store.plan import plan, runs_in, spaces_in
-from roomful.store.writer import Then, Writer
+from roomful.store.writer import Then, Ticket, Writer
 
 T = TypeVar("T")
 _CANNOT_BE_ENCODED = (TypeError, ValueError, OverflowError, RecursionError, msgspec.MsgspecError)
@@ -46,12 +47,12 @@ _CANNOT_BE_ENCODED = (TypeError, ValueError, OverflowError, RecursionError, msgs
 class Record:
     """Made on a running event loop, whose thread alone may use it."""
 
-    def __init__(self, engine: Engine, clock: Clock, name: str) -> None:
+    def __init__(self, engine: Engine, clock: Clock, name: str, hand: Hand[Ticket] | None = None) -> None:
         self._engine = engine
         self._clock = clock
         self._reader = engine.reader
         self.moments = Announced(name)
-        self._writer = Writer(engine.writing, name, self.moments)
+        self._writer = Writer(engine.writing, name, self.moments, hand)
 
     async def tidy(self) -> None:
         """Throws away what workers and writers that are gone left behind, now or the next time."""
