@@ -3,6 +3,8 @@
 import asyncio
 from typing import Any
 
+import pytest
+
 from roomful.bus.memory import (
     FOLLOWED_SECONDS,
     LAG_BYTES,
@@ -184,7 +186,7 @@ def test_a_wait_is_as_long_as_it_says_whatever_was_waited_for_before() -> None:
     asyncio.run(story())
 
 
-def test_many_waits_set_one_timer_and_a_closed_reader_leaves_none() -> None:
+def test_many_waits_set_one_timer_and_a_closed_reader_leaves_none(monkeypatch: pytest.MonkeyPatch) -> None:
     async def story() -> None:
         bus, _ = _bus()
         loop = asyncio.get_running_loop()
@@ -195,7 +197,7 @@ def test_many_waits_set_one_timer_and_a_closed_reader_leaves_none() -> None:
             timers.append(call_at(when, *more, **named))
             return timers[-1]
 
-        loop.call_at = counting
+        monkeypatch.setattr(loop, "call_at", counting)
         reader = bus.subscribe("s", bus.position("s"))
         assert reader is not None
         for _ in range(100):
