@@ -4,6 +4,8 @@ import os
 import resource
 from pathlib import Path
 
+from tests.servers.roomful import Roomful
+
 
 def raise_file_limit() -> int:
     """As many open files as this user may have, for this process and those it starts."""
@@ -33,3 +35,9 @@ def cpu_seconds(pid: int) -> float:
 def say(words: str) -> None:
     """A figure, seen with `pytest -s`."""
     print(f"\n{words}; load average {os.getloadavg()[0]:.1f}", flush=True)
+
+
+def figure(house: Roomful, name: str) -> float:
+    """One of those that the gateway tells of itself."""
+    lines = house.admin.request("GET", "/metrics").text.splitlines()
+    return next(float(line.split()[1]) for line in lines if line.startswith(f"{name} "))
