@@ -21,8 +21,9 @@ class _Labels:
         self._ids = {member.entity_id for member in members}
         names = _folded((member.name, member.entity_id) for member in members if member.name)
         self._by_label = names | _folded((entity_id, entity_id) for entity_id in self._ids)
-        labels = [label for member in members for label in (member.entity_id, member.name)]
-        self.lengths = sorted({len(label) for label in labels if label}, reverse=True)
+        labels = {label for member in members for label in (member.entity_id, member.name) if label}
+        forms = (form for label in labels for form in (label, label.casefold()))
+        self.lengths = sorted({len(form) for form in forms}, reverse=True)
 
     def find(self, label: str) -> str | None:
         return label if label in self._ids else self._by_label.get(label.casefold())
