@@ -7,7 +7,7 @@ from typing import Final
 import msgspec
 
 from roomful.domain.agents import Dialect, McpServer
-from roomful.domain.shape import Json, clean_json, clean_text, encode_json
+from roomful.domain.shape import Json, clean_json, encode_json
 from roomful.domain.tools import ToolSpec
 from roomful.executors.mcp_pins import Pins, digest_of
 from roomful.tools import ConfigRefused, offered_name, offered_tool
@@ -34,7 +34,7 @@ async def make_listing(
     tools: dict[str, ToolSpec] = {}
     refused: dict[str, str] = {}
     taken: set[str] = set()
-    for definition in definitions[:MOST_TOOLS]:
+    for definition in map(clean_json, definitions[:MOST_TOOLS]):
         name = str(definition.get("name", ""))
         if server.allowed_tools is not None and name not in server.allowed_tools:
             continue
@@ -59,10 +59,10 @@ def _spec(server: McpServer, dialect: Dialect, definition: dict[str, Json]) -> T
     """The tool, or what is wrong with it. Its words are the server's and are marked as such."""
     name = str(definition["name"])
     told = offered_name(server.name, name[:_LONGEST_NAME])
-    schema = clean_json(definition.get("inputSchema"))
+    schema = definition.get("inputSchema")
     if len(encode_json(schema)) > LARGEST_SCHEMA:
         return f"{told} is not offered: its inputSchema is larger than {LARGEST_SCHEMA // 1024} KiB"
-    words = clean_text(str(definition.get("description") or definition.get("title") or ""))
+    words = definition.get("description") or definition.get("title") or ""
     marked = f'[In the words of the MCP server "{server.name}"] {words}'
     try:
         return offered_tool(server, dialect, name, marked, schema)
