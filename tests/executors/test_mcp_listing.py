@@ -177,3 +177,10 @@ def test_the_sdk_has_no_way_out_but_ours() -> None:
     assert [line.strip() for line in clients] == [
         "httpx2.AsyncClient(transport=guard, trust_env=False, timeout=None) as client,"
     ]
+
+
+def test_half_a_character_in_a_servers_words_is_replaced() -> None:
+    listing = listed({"name": "a", "description": "x\ud800", "title": "\udfff", "inputSchema": SCHEMA})
+
+    assert listing.refused == {}
+    assert listing.tools["a"].description.endswith("x\ufffd")

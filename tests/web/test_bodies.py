@@ -1,6 +1,7 @@
 """Bodies are bounded, and what is wrong with one is said."""
 
 import asyncio
+import tracemalloc
 from typing import Any
 
 import msgspec
@@ -142,3 +143,15 @@ def test_only_plain_json_is_taken(headers: dict[str, str]) -> None:
         read(b"{}", **headers)
 
     assert caught.value.status == 415
+
+
+def test_looking_for_the_nesting_of_a_long_string_takes_no_memory() -> None:
+    data = b'{"text": "' + b"x" * 1_000_000 + b'", "more": [' + b"[]," * 100 + b"0]}"
+    tracemalloc.start()
+    try:
+        decode_body(data, Note)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+
+    assert peak < 4 * len(data)

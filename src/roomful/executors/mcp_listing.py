@@ -8,7 +8,7 @@ import msgspec
 
 from roomful.domain.agents import Dialect, McpServer
 from roomful.domain.mcp import McpServerSeen, McpState, McpToolSeen, digest_of_all, pinned_at
-from roomful.domain.shape import UNSET, Json, clean_json, clean_text, encode_json
+from roomful.domain.shape import UNSET, Json, clean_json, encode_json
 from roomful.domain.tools import ToolSpec
 from roomful.executors.mcp_pins import Pins, digest_of
 from roomful.tools import ConfigRefused, offered_name, offered_tool
@@ -63,7 +63,7 @@ def read_definitions(
     """What the server has, each name once, well made or with what is wrong with it."""
     read: dict[str, Definition] = {}
     taken: set[str] = set()
-    for given in definitions[:MOST_TOOLS]:
+    for given in map(clean_json, definitions[:MOST_TOOLS]):
         found = _definition(server, dialect, given)
         if found.name in read:
             continue
@@ -161,10 +161,10 @@ def _held(server: McpServer, dialect: Dialect, name: str, why: str) -> ToolSpec 
 
 def _definition(server: McpServer, dialect: Dialect, given: dict[str, Json]) -> Definition:
     """Its words are the server's and are marked as such."""
-    name = clean_text(str(given.get("name", "")))[:_LONGEST_NAME]
-    title = clean_text(str(given.get("title") or ""))[:LONGEST_DESCRIPTION]
-    words = clean_text(str(given.get("description") or ""))[:LONGEST_DESCRIPTION]
-    schema = clean_json(given.get("inputSchema"))
+    name = str(given.get("name", ""))[:_LONGEST_NAME]
+    title = str(given.get("title") or "")[:LONGEST_DESCRIPTION]
+    words = str(given.get("description") or "")[:LONGEST_DESCRIPTION]
+    schema = given.get("inputSchema")
     too_large = len(encode_json(schema)) > LARGEST_SCHEMA
     told = offered_name(server.name, name)
     read = Definition(name, digest_of(given), title, words, None if too_large else schema)
