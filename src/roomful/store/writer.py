@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 from roomful.domain.errors import RoomfulError, Unavailable
 from roomful.store.announced import Announced
-from roomful.store.database import Collided, Database, Write
+from roomful.store.database import Collided, Database, Write, WritingEnded
 
 MOST_IN_A_BATCH = 256
 MOST_WAITING = 10_000
@@ -186,6 +186,8 @@ class Writer:
             try:
                 self._db.begin()
                 return self._db.rows(_LAST, (self._name,)) == [(number,)]
+            except WritingEnded:
+                return False
             except Unavailable as error:
                 self._refuse(self._drained(), error)
             finally:
