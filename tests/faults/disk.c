@@ -20,7 +20,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { WRITES, SYNCS, DIE_AT, FAIL_WRITE_AT, WRITE_ERROR, FAIL_SYNC_AT, SHORT_AT, LIES, HOLD_AT, IS_HELD, NUMBERS };
+enum { WRITES, SYNCS, DIE_AT, FAIL_WRITE_AT, WRITE_ERROR, FAIL_SYNC_OF, SHORT_AT, LIES, HOLD_AT, IS_HELD, NUMBERS };
 enum { MAIN = 1, WAL = 2, MOST = 65536 };
 
 static const char *NAMES[] = {0, "main", "wal"};
@@ -182,7 +182,8 @@ static int flush(int fd, int (*real)(int)) {
   control[SYNCS]++;
   perhaps_stop();
   int answer = 0;
-  if (control[SYNCS] == control[FAIL_SYNC_AT]) {
+  if (control[FAIL_SYNC_OF] == tracked[fd]) {
+    control[FAIL_SYNC_OF] = 0;
     must(!real_ftruncate(fresh[tracked[fd]], 0), "truncate");
     errno = EIO;
     answer = -1;

@@ -10,11 +10,12 @@ import subprocess
 import time
 from collections.abc import Generator, Iterator
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
 NUMBERS = (
-    *("writes", "syncs", "die_at", "fail_write_at", "write_error", "fail_sync_at", "short_at", "lies"),
+    *("writes", "syncs", "die_at", "fail_write_at", "write_error", "fail_sync_of", "short_at", "lies"),
     *("hold_at", "is_held"),
 )
 SOURCE = Path(__file__).with_name("disk.c")
@@ -57,10 +58,6 @@ class Disk:
         """Writes and syncs so far."""
         return self._get("writes") + self._get("syncs")
 
-    @property
-    def syncs(self) -> int:
-        return self._get("syncs")
-
     def die_in(self, operations: int) -> None:
         """The gateway is killed at its so-manieth write or sync from now on, before that takes place."""
         self._set("die_at", self.operations + operations)
@@ -83,9 +80,14 @@ class Disk:
         self._set("write_error", error)
         self._set("fail_write_at", self._get("writes") + 1 + after)
 
-    def fail_sync(self, number: int = 1) -> None:
-        """The so-manieth from now on, once."""
-        self._set("fail_sync_at", self.syncs + number)
+    def fail_sync(self, file: Literal["main", "wal"]) -> None:
+        """The next one of this file."""
+        self._set("fail_sync_of", ("main", "wal").index(file) + 1)
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether that sync was."""
+        return not self._get("fail_sync_of")
 
     def shorten_writes(self) -> None:
         """Every write takes half of what it was given."""

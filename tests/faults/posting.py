@@ -17,7 +17,8 @@ class Posters:
     """`with Posters(house) as posters:` posts from a few threads until the block ends or the house does not
     answer. What was in flight when it died may have gone either way."""
 
-    def __init__(self, house: Roomful, people: list[Caller], name: str) -> None:
+    def __init__(self, house: Roomful, people: list[Caller], name: str, size: int = 500) -> None:
+        self._size = size
         self._people = people
         self._house = house
         self._name = name
@@ -63,7 +64,7 @@ class Posters:
                 try:
                     answer = client.post(
                         f"{self._house.url}/api/spaces/room/messages",
-                        json={"text": f"{key} {'x' * 500}", "clientMessageId": key},
+                        json={"text": f"{key} {'x' * self._size}", "clientMessageId": key},
                         headers={"authorization": f"Bearer {person.token}"},
                     )
                 except httpx.TransportError:

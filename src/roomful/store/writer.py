@@ -55,6 +55,8 @@ class Writer:
         self.waiting = 0
         self.messages_stored = 0
         self._number = 0
+        self.is_over = False
+        """The database takes no writes until it is opened anew."""
         self._failing = False
         self._closing = threading.Event()
         self._thread = threading.Thread(target=self._serve, name="roomful-writer", daemon=True)
@@ -213,6 +215,7 @@ class Writer:
 
     def _note(self, error: Exception | None) -> None:
         """An outage is logged when it begins and when it ends, however many commits it costs."""
+        self.is_over = self.is_over or isinstance(error, WritingEnded)
         if error is None or isinstance(error, Unavailable):
             if error is not None and not self._failing:
                 log.error("the database cannot be written: %s", error)
