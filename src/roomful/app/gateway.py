@@ -305,6 +305,8 @@ def _own_names(settings: Settings) -> frozenset[str]:
 
 def _readiness(store: Store) -> Callable[[], Awaitable[bool]]:
     async def is_ready() -> bool:
+        if store.figures().is_writing_over:
+            return False
         return await store.get_meta(ADMIN_DIGEST) is not None
 
     return is_ready

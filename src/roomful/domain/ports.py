@@ -77,6 +77,8 @@ class Figures(msgspec.Struct, frozen=True):
 
     messages_stored: int
     commits_waiting: int
+    is_writing_over: bool = False
+    """The disk failed in such a way that only a restart helps."""
 
 
 class Store(Protocol):

@@ -237,7 +237,11 @@ class Record:
         await self._writer.submit([remembered.set_meta(key, value)])
 
     def figures(self) -> Figures:
-        return Figures(messages_stored=self._writer.messages_stored, commits_waiting=self._writer.waiting)
+        return Figures(
+            messages_stored=self._writer.messages_stored,
+            commits_waiting=self._writer.waiting,
+            is_writing_over=self._writer.is_over,
+        )
 
     async def close(self) -> None:
         """Stores what was handed in before."""

@@ -12,7 +12,7 @@ from typing import Any
 from urllib.parse import parse_qsl, unquote
 
 from roomful.domain.errors import Conflict, Invalid, NotFound, Unavailable
-from roomful.store.database import Broken, CannotOpen, Row
+from roomful.store.database import Broken, CannotOpen, Row, WritingEnded
 from roomful.store.pool import ReadPool
 
 OLDEST = (3, 35)  # UPDATE ... RETURNING
@@ -24,6 +24,7 @@ LOOP_PATIENCE = 0.1
 _ERRORS = (sqlite3.Error, OverflowError, UnicodeError)
 _PRIMARY = 0xFF
 _DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+_NOT_SYNCED = (sqlite3.SQLITE_IOERR_FSYNC, sqlite3.SQLITE_IOERR_DIR_FSYNC)
 _BAD_VALUE = (sqlite3.SQLITE_TOOBIG, sqlite3.SQLITE_MISMATCH, sqlite3.SQLITE_RANGE)
 _NOT_THE_STATEMENT = (
     sqlite3.SQLITE_BUSY,
@@ -61,6 +62,8 @@ class SqliteDatabase:
         self._read_only = read_only
         self._max_pages = max_pages
         self._closed = False
+        self._ended = ""
+        """Why nothing is written any more."""
         self._connection: sqlite3.Connection | None = None
         self._statements: dict[str, str] = {}
 
@@ -68,13 +71,13 @@ class SqliteDatabase:
         try:
             return self._connected().execute(self._translated(sql), params).fetchall()
         except _ERRORS as error:
-            raise in_our_words(error, self._path) from error
+            raise self._told(error) from error
 
     def count(self, sql: str, params: Sequence[Any] = ()) -> int:
         try:
             return self._connected().execute(self._translated(sql), params).rowcount
         except _ERRORS as error:
-            raise in_our_words(error, self._path) from error
+            raise self._told(error) from error
 
     def begin(self) -> None:
         self.rows("BEGIN IMMEDIATE")
@@ -104,6 +107,16 @@ class SqliteDatabase:
             self._connection.close()
             self._connection = None
 
+    def _told(self, error: Exception) -> Exception:
+        """The kernel may have dropped what it could not sync, and the next sync would not say so."""
+        if getattr(error, "sqlite_errorcode", None) not in _NOT_SYNCED:
+            return in_our_words(error, self._path)
+        self._ended = (
+            f"The disk failed while {self._path} was synced ({error}), so nothing more is written. See to "
+            "the disk, then restart the gateway."
+        )
+        return WritingEnded(self._ended)
+
     def _translated(self, sql: str) -> str:
         known = self._statements.get(sql)
         if known is None:
@@ -113,6 +126,8 @@ class SqliteDatabase:
     def _connected(self) -> sqlite3.Connection:
         if self._closed:
             raise Unavailable("The store is closed.")
+        if self._ended:
+            raise WritingEnded(self._ended)
         if self._connection is None:
             connection = sqlite3.connect(
                 self._path, timeout=self._patience, isolation_level=None, check_same_thread=False
@@ -168,6 +183,8 @@ class SqliteEngine:
             self.writing = SqliteDatabase(path, now=now, patience=patience, max_pages=max_pages)
             opened.callback(self.writing.close)
             _check_whole(self.writing, path, self.is_guest)
+            if not self.is_guest:
+                _empty_journal(self.writing)
             self.reader = SqliteReader(path, now, patience)
             opened.callback(self.reader.close)
             self._opened = opened.pop_all()
@@ -247,6 +264,12 @@ def _check_whole(db: SqliteDatabase, path: Path, is_guest: bool) -> None:
         raise CannotOpen(f"{path} is just being made by another Roomful process: try again in a moment.")
     if tables and "schema_version" not in tables:
         raise CannotOpen(f"{path} is a SQLite database, but not one of Roomful's. It was left as it is.")
+
+
+def _empty_journal(db: SqliteDatabase) -> None:
+    """Whoever was here before may have died when a sync failed. Then the journal can be read and yet not be
+    on the disk, and nothing that is written behind that would be safe."""
+    db.rows("PRAGMA wal_checkpoint(TRUNCATE)")
 
 
 def in_our_words(error: Exception, path: Path) -> Exception:
