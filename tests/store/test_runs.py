@@ -294,3 +294,20 @@ async def test_runs_are_listed_newest_first_and_by_what_they_are(store: Store) -
     assert await listed(space_id="t", statuses=ACTIVE) == "d"
     assert await listed(space_id="t", statuses=("failed",)) == "a"
     assert await listed(agent_id="bot", statuses=ACTIVE) == "d"
+
+
+async def test_turns_go_on_after_a_worker_died_with_two_of_them(store: Store) -> None:
+    """One was at work, and another was taken over to be canceled before its turn had come."""
+    await store.commit([KeepAlive("one", 30), *(AddRun(run(id, in_turn=True)) for id in ("a", "b", "c"))])
+    assert await claim(store, "one", "a")
+    assert await claim(store, "one", "b") is None
+    await store.commit([TakeOver("b", "one")])
+
+    await store.commit([KeepAlive("two", 30), EndLeases(but="two")])
+    assert await claim(store, "two", "b") is None
+    first = await claim(store, "two", "a")
+    assert first is not None
+    assert await claim(store, "two", "b") is None
+    await store.commit([Guard(first), SaveRun(run("a", "completed", in_turn=True))])
+    assert await claim(store, "two", "c") is None
+    assert await claim(store, "two", "b")
