@@ -304,3 +304,20 @@ async def test_a_run_comes_not_back_into_a_space_that_was_removed(store: Store) 
 
     assert await store.runs(space_id="s") == []
     assert [one.id for one in await store.runs(space_id="t")] == ["r"]
+
+
+async def test_turns_go_on_after_a_worker_died_with_two_of_them(store: Store) -> None:
+    """One was at work, and another was taken over to be canceled before its turn had come."""
+    await store.commit([KeepAlive("one", 30), *(AddRun(run(id, in_turn=True)) for id in ("a", "b", "c"))])
+    assert await claim(store, "one", "a")
+    assert await claim(store, "one", "b") is None
+    await store.commit([TakeOver("b", "one")])
+
+    await store.commit([KeepAlive("two", 30), EndLeases(but="two")])
+    assert await claim(store, "two", "b") is None
+    first = await claim(store, "two", "a")
+    assert first is not None
+    assert await claim(store, "two", "b") is None
+    await store.commit([Guard(first), SaveRun(run("a", "completed", in_turn=True))])
+    assert await claim(store, "two", "c") is None
+    assert await claim(store, "two", "b")

@@ -32,7 +32,9 @@ WHERE id = ? AND status IN ('queued', 'running') AND (owner IS NULL OR NOT EXIST
 )) AND NOT (in_turn AND EXISTS (
   SELECT 1 FROM runs b WHERE b.in_turn AND b.agent_id = runs.agent_id AND b.id <> runs.id
     AND b.status IN ('queued', 'running')
-    AND (b.owner IS NOT NULL OR (b.created_at, b.id) < (runs.created_at, runs.id))
+    AND ((b.created_at, b.id) < (runs.created_at, runs.id) OR EXISTS (
+      SELECT 1 FROM workers WHERE workers.id = b.owner AND workers.until >= moment()
+    ))
 )) RETURNING fence, body"""
 _TAKE_OVER = "UPDATE runs SET owner = ?, fence = fence + 1 WHERE id = ? RETURNING fence"
 _UNOWNED = f"""
