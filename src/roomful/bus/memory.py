@@ -68,8 +68,8 @@ class MemoryBus:
 
     def renew(self, channels: Sequence[str]) -> None:
         """Those that join one of them are renewed with it."""
-        fed = {name for channel in channels if (log := self._channels.get(channel)) for name in log.relays}
-        for channel in {*channels, *fed}:
+        fed = [name for channel in channels if (log := self._channels.get(channel)) for name in log.relays]
+        for channel in dict.fromkeys([*channels, *fed]):
             if (log := self._channels.get(channel)) is not None:
                 log.renew(self._new_epoch())
 
@@ -134,7 +134,7 @@ class _Channel:
         """Bytes ever published, so that a reader's lag is one subtraction."""
         self.entries: deque[Entry] = deque()
         self.sizes: deque[int] = deque()
-        self.readers: set[MemorySubscription] = set()
+        self.readers: dict[MemorySubscription, None] = {}
         self.relays: dict[str, _Channel] = {}
         self.followed_at = 0.0
         self.ready: asyncio.Future[None] | None = None
@@ -182,7 +182,7 @@ class MemorySubscription:
         self.cut: CutReason | None = None
         self.on_cut: Callable[[], None] | None = None
         """Called when a reader is cut while it may be stuck in a write."""
-        log.readers.add(self)
+        log.readers[self] = None
 
     def take(self) -> list[Entry]:
         if self._offset == self._log.head:
@@ -214,7 +214,7 @@ class MemorySubscription:
             self._waiter.set_result(True)
 
     def close(self, reason: CutReason = "closed") -> None:
-        self._log.readers.discard(self)
+        self._log.readers.pop(self, None)
         if self.cut is not None:
             return
         self.cut = reason

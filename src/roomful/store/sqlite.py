@@ -68,13 +68,13 @@ class SqliteDatabase:
         try:
             return self._connected().execute(self._translated(sql), params).fetchall()
         except _ERRORS as error:
-            raise _in_our_words(error, self._path) from error
+            raise in_our_words(error, self._path) from error
 
     def count(self, sql: str, params: Sequence[Any] = ()) -> int:
         try:
             return self._connected().execute(self._translated(sql), params).rowcount
         except _ERRORS as error:
-            raise _in_our_words(error, self._path) from error
+            raise in_our_words(error, self._path) from error
 
     def begin(self) -> None:
         self.rows("BEGIN IMMEDIATE")
@@ -161,7 +161,8 @@ class SqliteEngine:
         self, url: str, *, patience: float, exclusive: bool = True, now: Callable[[], float] = time.time
     ) -> None:
         with contextlib.ExitStack() as opened:
-            path, max_pages = _place(url, opened)
+            file, max_pages = file_in(url)
+            path = file or _gone_when_closed(opened)
             self.is_guest = not opened.enter_context(_only_process(path, exclusive))
             _look_before_opening(path)
             self.writing = SqliteDatabase(path, now=now, patience=patience, max_pages=max_pages)
@@ -175,16 +176,19 @@ class SqliteEngine:
         self._opened.close()
 
 
-def _place(url: str, opened: contextlib.ExitStack) -> tuple[Path, int]:
-    """Where the file is, and how many pages it may have at most."""
+def _gone_when_closed(opened: contextlib.ExitStack) -> Path:
+    return Path(opened.enter_context(tempfile.TemporaryDirectory(prefix="roomful-"))) / "roomful.db"
+
+
+def file_in(url: str) -> tuple[Path | None, int]:
+    """Where the file is, None for one that is gone when closed, and how many pages it may have at most."""
     place, _, query = url.removeprefix("sqlite://").partition("?")
     options = dict(parse_qsl(query))
     max_pages = options.pop("max_page_count", "0")
     if options or not max_pages.isdecimal():
         raise CannotOpen("A SQLite database takes no option but max_page_count=NUMBER.")
     if place.removeprefix("/") == ":memory:":
-        folder = opened.enter_context(tempfile.TemporaryDirectory(prefix="roomful-"))
-        return Path(folder) / "roomful.db", int(max_pages)
+        return None, int(max_pages)
     if not place.startswith("/") or place == "/":
         raise CannotOpen(
             f"{url!r} names no file: write sqlite:///roomful.db or sqlite:////folder/roomful.db."
@@ -245,7 +249,7 @@ def _check_whole(db: SqliteDatabase, path: Path, is_guest: bool) -> None:
         raise CannotOpen(f"{path} is a SQLite database, but not one of Roomful's. It was left as it is.")
 
 
-def _in_our_words(error: Exception, path: Path) -> Exception:
+def in_our_words(error: Exception, path: Path) -> Exception:
     extended: int | None = getattr(error, "sqlite_errorcode", None)
     code = None if extended is None else extended & _PRIMARY
     if extended == sqlite3.SQLITE_CONSTRAINT_FOREIGNKEY:
