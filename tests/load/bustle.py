@@ -6,6 +6,7 @@ bustle.done                             # how often each thing was done
 """
 
 import asyncio
+import contextlib
 import itertools
 import random
 import time
@@ -18,8 +19,10 @@ import aiohttp
 from tests.http.test_blobs import PNG
 from tests.http.test_waiting import FORM
 from tests.servers.fake_openai import Answer, Asked, FakeOpenAI, Piece, call, pause, text
-from tests.servers.roomful import PATIENCE, Caller, Roomful, openai
+from tests.servers.roomful import Caller, Roomful, openai
 
+PATIENCE = 120.0
+"""A machine may have much else to do for half an hour."""
 SPACES = 4
 PEOPLE = 3
 ACTIVE = {"queued", "running", "waiting_reply"}
@@ -142,7 +145,7 @@ class Visit:
         run_id, who, _ = await self._begin("Tell me at length.")
         await asyncio.sleep(self.dice.uniform(0, 0.5))
         ended = await self._ask(who, "POST", f"/api/runs/{run_id}/cancel")
-        assert ended["status"] == "canceled", ended
+        assert ended["status"] in {"canceled", "completed"}, ended
 
     async def upload(self) -> None:
         space_id, _, who = self.bustle.somewhere(self.dice)
@@ -195,17 +198,15 @@ class Visit:
         headers = self._headers(who) | ({"last-event-id": last} if last else {})
         limits = aiohttp.ClientTimeout(sock_read=1.0)
         path = f"/api/spaces/{space_id}/stream"
-        async with self._session.get(path, headers=headers, timeout=limits, read_bufsize=2**20) as stream:
-            assert stream.status == 200, await stream.text()
-            try:
+        with contextlib.suppress(TimeoutError):
+            async with self._session.get(path, headers=headers, timeout=limits, read_bufsize=2**20) as stream:
+                assert stream.status == 200, await stream.text()
                 async for line in stream.content:
                     if line.startswith(b"id: "):
                         yield line[4:].decode().strip()
                         most -= 1
                     if most <= 0:
                         return
-            except TimeoutError:
-                return
 
     async def _ask(self, who: Caller, method: str, path: str, body: Any = None, *, expect: int = 200) -> Any:
         headers = self._headers(who)
