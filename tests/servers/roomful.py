@@ -91,6 +91,7 @@ class Roomful:
                 if self.client.get(f"{self.url}/readyz").status_code == 200 and self._process.poll() is None:
                     return self
             time.sleep(0.02)
+        self.kill()
         raise AssertionError(f"roomful did not answer:\n{self.log.read_text()}")
 
     def _launch(self, command: list[str], environment: dict[str, str]) -> "Process":
