@@ -77,6 +77,15 @@ class Deployment:
 
         return self.eventually(asked, f"the question of run {run_id}")
 
+    def refused(self, who: Caller, run_id: str, call_id: str, result: Any) -> dict[str, Any]:
+        """What one is told who answers a card too late."""
+
+        def late() -> dict[str, Any]:
+            body = {"toolCallId": call_id, "result": result}
+            return who.at(self.gateway).post(f"/api/runs/{run_id}/tool-results", body, expect=409)
+
+        return self.eventually(late, "a refusal")
+
     def _recover(self) -> None:
         self.gateway.await_death()
         self.gateway.start()

@@ -123,6 +123,12 @@ def _make(words: Path | None, *, old: bool = False) -> Any:
         return " ".join([str(os.getpid()), *sorted(os.environ)])
 
     @server.tool(structured_output=False)
+    async def visit(url: str) -> str:
+        """Does something there."""
+        async with httpx.AsyncClient() as client:
+            return (await client.post(url)).text
+
+    @server.tool(structured_output=False)
     async def secret(ctx: Context) -> str:
         """What came in a header."""
         return f"got {(ctx.headers or {}).get(ECHOED, 'nothing')}"
