@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tests.faults.killing import Deployment, Outside, Page
+from tests.faults.killing import Deployment, Outside, Page, Story
 from tests.faults.ledger import Ledger
 from tests.http.shopping import PRODUCT_CARD
 from tests.http.test_blobs import DRAW
@@ -81,6 +81,7 @@ class Plain:
     """People talk and an agent answers each of them."""
 
     name = "plain"
+    pictures = 0
 
     def furnish(self, house: Roomful, outside: Outside) -> Mapping[str, Caller]:
         ada = house.person("ada")
@@ -105,6 +106,7 @@ class ThreeSpaces:
     """One run speaks in the room, shows a card in design and tells finance."""
 
     name = "three-spaces"
+    pictures = 0
 
     def furnish(self, house: Roomful, outside: Outside) -> Mapping[str, Caller]:
         people = {space: house.person(who) for space, who in self._readers.items()}
@@ -144,6 +146,7 @@ class HttpTool:
     """An agent orders something by HTTP and lets a webhook know."""
 
     name = "http-tool"
+    pictures = 0
 
     def furnish(self, house: Roomful, outside: Outside) -> Mapping[str, Caller]:
         ada = house.person("ada")
@@ -185,6 +188,7 @@ class Form:
     """An agent asks two people one after the other, and tells what they said."""
 
     name = "form"
+    pictures = 0
 
     def furnish(self, house: Roomful, outside: Outside) -> Mapping[str, Caller]:
         ada, bob = house.person("ada"), house.person("bob")
@@ -219,6 +223,7 @@ class Mentions:
     """An agent mentions an agent, which mentions a third one."""
 
     name = "mentions"
+    pictures = 0
     _next = {"alpha": "beta", "beta": "gamma", "gamma": ""}
 
     def furnish(self, house: Roomful, outside: Outside) -> Mapping[str, Caller]:
@@ -248,10 +253,13 @@ class SubAgent:
     """An agent calls another one, which uses a tool of an MCP server and draws a picture."""
 
     name = "sub-agent"
+    pictures = len(WISHES)
 
     def furnish(self, house: Roomful, outside: Outside) -> Mapping[str, Caller]:
         ada = house.person("ada")
         model = openai(outside.model.base_url)
+        if not outside.mcp.is_running:
+            outside.mcp.start()
         server = {"name": "far", "url": outside.mcp.url, "allowedTools": ["visit"], "visibility": "full"}
         house.agent("scout", model, DRAW, instructions="You are scout.", mcp={"servers": [server]})
         ask = {
@@ -292,4 +300,4 @@ class SubAgent:
         assert {one["status"] for one in drawn} <= {"complete", "unknown"}, drawn
 
 
-STORIES = (Plain(), ThreeSpaces(), HttpTool(), Form(), Mentions(), SubAgent())
+STORIES: tuple[Story, ...] = (Plain(), ThreeSpaces(), HttpTool(), Form(), Mentions(), SubAgent())

@@ -45,6 +45,10 @@ class McpHttpServer:
     def authority(self) -> str:
         return f"127.0.0.1:{self.port}"
 
+    @property
+    def is_running(self) -> bool:
+        return self._process is not None and self._process.poll() is None
+
     def start(self) -> Self:
         command = [sys.executable, "-P", __file__, "http", str(self.port), str(self.words), *self._flags]
         with self._log.open("ab") as log:
