@@ -19,7 +19,7 @@ from typing import Any, Protocol, Self
 import httpx
 
 ADMIN_KEY = "test-admin-key"
-PATIENCE = 30.0
+PATIENCE = float(os.environ.get("PATIENCE", "30"))
 
 
 def _ports() -> Iterator[int]:
