@@ -6,8 +6,11 @@ from pathlib import Path
 import pytest
 
 from tests.faults.disk import Disk, built_disk
+from tests.faults.killing import Stage
 from tests.faults.zygote import Zygote
 from tests.servers.mcp_server import McpHttpServer
+from tests.servers.postgres import PostgresServer, postgres_server
+from tests.servers.redis import RedisServer, redis_server
 from tests.servers.roomful import Roomful
 from tests.servers.world import World
 
@@ -30,18 +33,24 @@ def house_on_disk(tmp_path: Path, disk: Disk) -> Iterator[Roomful]:
 
 
 @pytest.fixture(scope="module")
-def zygote(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Zygote]:
-    with Zygote(tmp_path_factory.mktemp("zygote")) as zygote:
-        yield zygote
+def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
+    """The MCP server is started by the first story that needs it."""
+    folder = tmp_path_factory.mktemp("stage")
+    mcp = McpHttpServer(folder)
+    with Zygote(folder) as zygote, World() as world:
+        try:
+            yield Stage(zygote, world, mcp, folder)
+        finally:
+            mcp.stop()
 
 
 @pytest.fixture(scope="module")
-def world() -> Iterator[World]:
-    with World() as world:
-        yield world
+def postgres() -> Iterator[PostgresServer]:
+    with postgres_server() as server:
+        yield server
 
 
 @pytest.fixture(scope="module")
-def mcp(tmp_path_factory: pytest.TempPathFactory) -> Iterator[McpHttpServer]:
-    with McpHttpServer(tmp_path_factory.mktemp("mcp")) as server:
+def redis() -> Iterator[RedisServer]:
+    with redis_server() as server:
         yield server

@@ -1,7 +1,9 @@
 """Databases that a story begins with: furnished once, copied for each time it is played."""
 
+import contextlib
 import itertools
 import shutil
+import sqlite3
 from pathlib import Path
 from typing import Protocol
 
@@ -25,6 +27,10 @@ class Databases(Protocol):
 
     def drop(self, url: str) -> None: ...
 
+    def count(self, url: str, table: str) -> int:
+        """The rows in it."""
+        ...
+
 
 class SqliteFiles:
     name = "sqlite"
@@ -46,6 +52,10 @@ class SqliteFiles:
     def drop(self, url: str) -> None:
         shutil.rmtree(_place(url).parent)
 
+    def count(self, url: str, table: str) -> int:
+        with contextlib.closing(sqlite3.connect(_place(url))) as connection:
+            return connection.execute(f"SELECT count(*) FROM {table}").fetchone()[0]
+
 
 def _place(url: str) -> Path:
     return Path(url.removeprefix("sqlite:///"))
@@ -65,6 +75,12 @@ class PostgresDatabases:
 
     def drop(self, url: str) -> None:
         self._execute(f"DROP DATABASE {_database(url)} WITH (FORCE)")
+
+    def count(self, url: str, table: str) -> int:
+        with psycopg.connect(url) as connection:
+            found = connection.execute(f"SELECT count(*) FROM roomful.{table}".encode()).fetchone()
+        assert found is not None
+        return found[0]
 
     def _create(self, template: str) -> str:
         name = f"play_{next(_names)}"

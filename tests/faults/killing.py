@@ -2,11 +2,13 @@
 everything comes to rest as if nothing had happened, or says what did."""
 
 import contextlib
+import itertools
 import random
+import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
@@ -31,11 +33,16 @@ Page = list[dict[str, Any]]
 
 
 class Deployment:
-    """One gateway, which is started again when it died."""
+    """Gateways that share a database. The first is asked until it dies; then another one is, or the same one
+    when it was started again because there is no other."""
 
-    def __init__(self, gateway: Doomed) -> None:
-        self.gateway = gateway
+    def __init__(self, gateways: Sequence[Doomed]) -> None:
+        self.gateways = list(gateways)
         self._alive_since = time.monotonic()
+
+    @property
+    def gateway(self) -> Doomed:
+        return self.gateways[0]
 
     def eventually(self, found: Callable[[], T | None], what: str) -> T:
         """What is found, within the time that a deployment may take after a death."""
@@ -77,9 +84,21 @@ class Deployment:
 
         return self.eventually(asked, f"the question of run {run_id}")
 
+    def refused(self, who: Caller, run_id: str, call_id: str, result: Any) -> dict[str, Any]:
+        """What one is told who answers a card too late."""
+
+        def late() -> dict[str, Any]:
+            body = {"toolCallId": call_id, "result": result}
+            return who.at(self.gateway).post(f"/api/runs/{run_id}/tool-results", body, expect=409)
+
+        return self.eventually(late, "a refusal")
+
     def _recover(self) -> None:
         self.gateway.await_death()
-        self.gateway.start()
+        if len(self.gateways) > 1:
+            self.gateways.pop(0)
+        else:
+            self.gateway.start()
         self._alive_since = time.monotonic()
 
 
@@ -93,9 +112,11 @@ class Outside:
 
 
 class Story(Protocol):
-    """`people` are those who ask, and `readers` who reads which space."""
+    """What people and agents do together, and what has come of it in the end."""
 
     name: str
+    pictures: int
+    """How many are drawn."""
 
     def furnish(self, house: Roomful, outside: Outside) -> Mapping[str, Caller]:
         """Makes agents and spaces, and tells who reads which space."""
@@ -112,61 +133,92 @@ class Story(Protocol):
         ...
 
 
+@dataclass(frozen=True)
+class Death:
+    """At the `fatal`-th point, or after so many seconds; `seed` decides how the model's words are cut."""
+
+    fatal: int = 0
+    seconds: float = 0.0
+    seed: int = 0
+
+
+NOBODY_DIES = Death()
+
+
+@dataclass
+class Played:
+    points: list[str]
+    seconds: float
+    was_killed: bool
+
+
 class Theatre:
-    """Where one story is played again and again, each time from the same beginning."""
+    """Where one story is played again and again, each time from the same beginning. With a `bus` there are
+    two gateways each time, and the first may die."""
 
     def __init__(
         self,
         story: Story,
-        zygote: Zygote,
         databases: Databases,
-        world: World,
-        mcp: McpHttpServer,
-        folder: Path,
+        stage: "Stage",
+        *,
+        bus: str = "",
+        lease: Mapping[str, str] = SHORT_LEASE,
     ) -> None:
         self._story = story
-        self._zygote = zygote
         self._databases = databases
-        self._folder = folder
+        self._stage = stage
+        self._bus = bus
         self._seed = 0
-        self._outside = Outside(FakeOpenAI(self._answer), world, mcp)
-        self._number = 0
+        self._outside = Outside(FakeOpenAI(self._answer), stage.world, stage.mcp)
+        hosts = f"{stage.world.host},{stage.mcp.authority}"
+        self._settings = {"ROOMFUL_ALLOW_HOSTS": hosts, **lease}
 
     def __enter__(self) -> "Theatre":
         self._outside.model.start()
         self._furnished = self._databases.new()
-        house = self._gateway(self._furnished, 0)
-        with house:
+        with self._gateway(self._furnished) as house:
             self._people = self._story.furnish(house, self._outside)
         return self
 
     def __exit__(self, *_: object) -> None:
         self._outside.model.stop()
+        self._databases.drop(self._furnished)
 
-    def play(self, fatal: int = 0, seed: int = 0) -> list[str]:
-        """With a death at that point. Gives the points that were come to."""
-        self._seed = seed
+    def play(self, death: Death = NOBODY_DIES) -> Played:
+        self._seed = death.seed
         self._outside.world.effects.clear()
         url = self._databases.copy(self._furnished)
-        gateway = self._gateway(url, fatal)
+        doomed = self._gateway(url, death.fatal)
+        others = [self._gateway(url)] if self._bus else []
         try:
-            with gateway:
-                self._play(Deployment(gateway))
-                gateway.kill()
+            with contextlib.ExitStack() as stack:
+                for gateway in (*others, doomed):
+                    stack.enter_context(gateway)
+                began = time.monotonic()
+                with _killing(doomed, death.seconds):
+                    self._play(Deployment([doomed, *others]))
+                played = Played(doomed.points, time.monotonic() - began, doomed.was_killed)
+                for gateway in (*others, doomed):
+                    gateway.kill()
         except BaseException as failure:
-            points = gateway.points
-            died = points[fatal - 1] if 0 < fatal <= len(points) else "nowhere"
-            failure.add_note(f"{self._story.name}:{self._databases.name}:{seed}:{fatal} died {died}")
+            failure.add_note(self._which(death, doomed.points))
             raise
+        self._check_up(url)
         self._databases.drop(url)
-        return gateway.points
+        return played
+
+    def _which(self, death: Death, points: Sequence[str]) -> str:
+        """What to give to `ROOMFUL_TEST_POINT`, and where that was."""
+        died = points[death.fatal - 1] if 0 < death.fatal <= len(points) else f"after {death.seconds:g} s"
+        return f"{self._story.name}:{self._databases.name}:{death.seed}:{death.fatal} died {died}"
 
     def _play(self, house: Deployment) -> None:
         people = {space: who.at(house.gateway) for space, who in self._people.items()}
         ledger = Ledger(house)
         with contextlib.ExitStack() as stack:
             readers = [
-                stack.enter_context(Reader(who, space, [house.gateway])) for space, who in people.items()
+                stack.enter_context(Reader(who, space, list(house.gateways))) for space, who in people.items()
             ]
             self._story.play(people, ledger, house)
             house.eventually(lambda: self._is_right(people, readers, ledger, house), "the end")
@@ -177,9 +229,9 @@ class Theatre:
         """Once everything is at rest."""
         if not all(run["status"] in ENDED for run in house.runs()):
             return False
-        pages = {space: alike(who, space, [house.gateway], *readers) for space, who in people.items()}
+        pages = {space: alike(who, space, house.gateways, *readers) for space, who in people.items()}
         for space, page in pages.items():
-            assert [message["seq"] for message in page] == list(range(1, len(page) + 1)), space
+            assert [message["seq"] for message in page] == list(range(1, len(page) + 1)), f"a gap in {space}"
             assert {message["status"] for message in page} <= {"final"}, page
             assert not {part["status"] for message in page for part in message["parts"]} & UNSETTLED, page
         ledger.check(pages)
@@ -189,13 +241,14 @@ class Theatre:
         self._story.check(pages, effects)
         return True
 
-    def _gateway(self, url: str, fatal: int) -> Doomed:
-        self._number += 1
-        folder = self._folder / f"{self._story.name}-{self._number}"
-        folder.mkdir()
-        hosts = f"{self._outside.world.host},{self._outside.mcp.authority}"
-        settings = {"ROOMFUL_ALLOW_HOSTS": hosts, **SHORT_LEASE}
-        return Doomed(self._zygote, folder, database=url, fatal=fatal, **settings)
+    def _check_up(self, url: str) -> None:
+        pictures = self._databases.count(url, "blobs")
+        assert pictures <= self._story.pictures, f"{pictures} pictures were drawn"
+
+    def _gateway(self, url: str, fatal: int = 0) -> Doomed:
+        folder = self._stage.new_folder(self._story.name)
+        flags = ("--bus", self._bus) if self._bus else ()
+        return Doomed(self._stage.zygote, folder, *flags, database=url, fatal=fatal, **self._settings)
 
     def _answer(self, asked: Asked) -> Answer:
         answer = self._story.answer(asked)
@@ -203,3 +256,31 @@ class Theatre:
             dice = random.Random(f"{self._seed} {len(asked.messages)}")
             answer.slices = [dice.randint(1, 400) for _ in range(50)]
         return answer
+
+
+@contextlib.contextmanager
+def _killing(gateway: Doomed, seconds: float) -> Iterator[None]:
+    """Meanwhile, after so many seconds; 0 is never."""
+    timer = threading.Timer(seconds, gateway.kill)
+    if seconds:
+        timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+
+
+@dataclass
+class Stage:
+    """What all theatres of a test share."""
+
+    zygote: Zygote
+    world: World
+    mcp: McpHttpServer
+    folder: Path
+    _numbers: Iterator[int] = field(default_factory=lambda: itertools.count(1))
+
+    def new_folder(self, name: str) -> Path:
+        made = self.folder / f"{name}-{next(self._numbers)}"
+        made.mkdir()
+        return made

@@ -7,6 +7,7 @@ Orders and news are lines of JSON on its standard streams. When the first of the
 forked, and itself.
 """
 
+import asyncio
 import importlib
 import json
 import os
@@ -233,12 +234,18 @@ def _become(order: dict[str, Any]) -> NoReturn:
     sys.exit(cli.main(order["command"]))
 
 
-def _import_all() -> None:
-    """What a gateway would import by and by."""
-    for name in ("mcp", "uvloop", "roomful.app.serving", "tests.faults.points"):
+async def _warm_up() -> None:
+    """A gateway was open here, so that those to come find what it imported and worked out."""
+    for name in ("mcp.client", "uvloop", "uvicorn.protocols.http.httptools_impl", "tests.faults.points"):
         importlib.import_module(name)
+    from roomful.app import Gateway
+    from roomful.settings import Settings
+
+    gateway = await Gateway.open(Settings(database="sqlite:///:memory:", admin_key="none"))
+    await gateway.start()
+    await gateway.close()
 
 
 if __name__ == "__main__":
-    _import_all()
+    asyncio.run(_warm_up())
     _serve_orders()

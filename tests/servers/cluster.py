@@ -171,9 +171,9 @@ class Reader:
             httpx.Client(timeout=PATIENCE, verify=False) as client,
             client.stream("GET", url, headers=headers, params=self._params) as response,
         ):
-            if response.status_code != 200:
-                return
             self._response = response
+            if response.status_code != 200 or self._closing.is_set():
+                return
             with self._changed:
                 self.connections += 1
                 self._changed.notify_all()

@@ -46,6 +46,10 @@ class McpHttpServer:
     def authority(self) -> str:
         return f"127.0.0.1:{self.port}"
 
+    @property
+    def is_running(self) -> bool:
+        return self._process is not None and self._process.poll() is None
+
     def start(self) -> Self:
         command = [sys.executable, "-P", __file__, "http", str(self.port), str(self.words), *self._flags]
         with self._log.open("ab") as log:
@@ -122,6 +126,12 @@ def _make(words: Path | None, *, old: bool = False) -> Any:
     async def surroundings() -> str:
         """The names of the environment's variables, and the process."""
         return " ".join([str(os.getpid()), *sorted(os.environ)])
+
+    @server.tool(structured_output=False)
+    async def visit(url: str) -> str:
+        """Does something there."""
+        async with httpx.AsyncClient() as client:
+            return (await client.post(url)).text
 
     @server.tool(structured_output=False)
     async def secret(ctx: Context) -> str:
