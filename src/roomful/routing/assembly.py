@@ -5,6 +5,7 @@ from typing import assert_never
 from roomful.domain.arguments import Arguments, Op, pointer
 from roomful.domain.deltas import CallOpened
 from roomful.domain.events import CallInput, CallStarted, TextDelta, TextStarted
+from roomful.domain.grants import Granted
 from roomful.domain.messages import Asks
 from roomful.domain.runs import Call, CallStatus, Place, WaitsFor
 from roomful.domain.shape import UNSET, Json, Unset, clean_text
@@ -27,7 +28,7 @@ class Assembly:
         voice: Voice,
         step: int,
         *,
-        is_granted: bool = False,
+        granted: Granted,
     ) -> None:
         self.call_id = call_id
         self.opened = opened
@@ -35,9 +36,10 @@ class Assembly:
         self.failure: str | None = None
         self.closed = False
         self.places: list[Place] = []
-        self.needs_approval = spec is not None and spec.approval is not None and not is_granted
+        self.needs_approval = spec is not None and spec.approval is not None
         self.visibility = _visibility(spec, asks=self.needs_approval)
         self.args: dict[str, Json] = {}
+        self._granted = granted
         self._finder = finder
         self._voice = voice
         self._step = step
@@ -154,6 +156,8 @@ class Assembly:
         route, spec = self.route, self.spec
         if self._is_open or route is None or spec is None or self.failure is not None or not route.spaces:
             return
+        if spec.approval is not None and self._granted.whatever(spec.name, route.spaces):
+            self.needs_approval, self.visibility = False, spec.visibility
         if not self.shows_text and self.visibility in (Visibility.HIDDEN, Visibility.RESULT):
             return
         so_far = self._so_far.at(self._so_far.mark())

@@ -125,9 +125,9 @@ class StepRouter:
                 for_whom=self._for_whom(),
                 has_member=self._around.has_member,
             )
-        granted = spec is not None and spec.approval is not None and self._around.granted.whatever(spec.name)
         call_id = self._call_id(opened.name, spec)
-        assembly = Assembly(call_id, opened, spec, finder, self._voice, self._step, is_granted=granted)
+        granted = self._around.granted
+        assembly = Assembly(call_id, opened, spec, finder, self._voice, self._step, granted=granted)
         if spec is None:
             assembly.failure = _no_such_tool(opened.name, self._tools)
         self._by_index[opened.index] = assembly
