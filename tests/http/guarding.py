@@ -40,6 +40,7 @@ TOOLS: dict[str, list[dict[str, Any]]] = {
         _noting("show", **_ECHO, visibility="full"),
         _noting("tick", **_ECHO, visibility="minimal"),
         _noting("form", **_FORM),
+        _noting("board", executionType="basic", execution={"mode": "no-execution", "wait": False}),
         _noting("pay", **_ECHO, visibility="full", approval=True),
         _scout("full", tools=[_LEAF]),
         _scout("hidden"),
