@@ -35,6 +35,7 @@ def _scout(visibility: str, **more: Any) -> dict[str, Any]:
 _ECHO = {"executionType": "basic", "execution": {"mode": "pass-through"}}
 _FORM = {"executionType": "basic", "execution": {"mode": "no-execution"}}
 _LEAF = _noting("look", **_ECHO, visibility="full")
+_DEEP = {**_scout("full"), "name": "ask_deep"}
 TOOLS: dict[str, list[dict[str, Any]]] = {
     "composite": [
         _noting("show", **_ECHO, visibility="full"),
@@ -42,7 +43,7 @@ TOOLS: dict[str, list[dict[str, Any]]] = {
         _noting("form", **_FORM),
         _noting("board", executionType="basic", execution={"mode": "no-execution", "wait": False}),
         _noting("pay", **_ECHO, visibility="full", approval=True),
-        _scout("full", tools=[_LEAF]),
+        _scout("full", tools=[_LEAF, _DEEP]),
         _scout("hidden"),
     ],
     "active": [

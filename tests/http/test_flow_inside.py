@@ -56,6 +56,22 @@ def test_what_a_sub_agent_says_and_calls_is_shown_until_it_has_read_elsewhere(
     assert told["text"] == f"Looking. I found {play.secret}. It is {play.secret}."
 
 
+def test_a_result_from_deeper_inside_is_not_shown_above(house: InHouse, model: FakeOpenAI) -> None:
+    play = Guarded(house, model)
+    play.grace.say(play.vault, play.secret)
+    model.answer(play.shows("ask_scout", "look"), Answer(call("ask_deep", {"prompt": "deeper"})))
+    model.answer(play.reads(), Answer(text(play.secret)), Answer(text("nothing to see")))
+    model.answer(Answer(call("skipResponse", {})))
+    with play.watching() as watch:
+        run_id = play.begins()
+        watch.ends(run_id)
+        assert play.secret not in watch.everything(run_id)
+    [part] = play.parts()
+    [deep] = part["child"]["calls"]
+    assert (deep["status"], deep["args"], "result" in deep) == ("complete", {"prompt": "deeper"}, False)
+    assert deep["child"]["text"] == part["child"]["text"] == ""
+
+
 @pytest.mark.parametrize("is_reader", [False, True])
 def test_a_result_is_shown_where_everybody_may_read_what_was_read_for_it(
     house: InHouse, model: FakeOpenAI, is_reader: bool
