@@ -1,6 +1,6 @@
 """Which executor serves which kind of tool, and what each is given to work with."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from roomful.app.callbacks import Callbacks
@@ -75,6 +75,7 @@ class Toolkit:
         configs: Configs,
         clock: Clock,
         callbacks: Callbacks,
+        signing_keys: Callable[[], Sequence[bytes]],
         functions: Mapping[str, PythonTool],
         stop: Callable[[str], Awaitable[Run]],
     ) -> None:
@@ -96,7 +97,7 @@ class Toolkit:
             Compute: self._compute,
             Http: HttpExecutor(self._outside or self._egress, env),
             Webhook: WebhookExecutor(
-                self._egress, env, signing_key=callbacks.webhook_key, clock=clock, callback_url=callbacks.url
+                self._egress, env, signing_keys=signing_keys, clock=clock, callback_url=callbacks.url
             ),
             Image: ImageExecutor(blobs.keep_for, keys=settings.provider_key),
             Mcp: self.mcp,

@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import logging
 import time
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from typing import Any, TypeVar
 
 import msgspec
@@ -58,7 +58,7 @@ class Worker:
         self._most = most
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._voices: dict[str, Voice] = {}
-        self._stopping: dict[str, RunError | Unset] = {}
+        self._stopping: dict[str, tuple[RunError | Unset, Sequence[Change]]] = {}
         self._errands: set[asyncio.Future[Any]] = set()
         self._left: dict[str, Lease] = {}
         self._keeper: asyncio.Task[None] | None = None
@@ -185,24 +185,25 @@ class Worker:
         self.launch(run, lease, in_its_turn=bool(run.in_turn) and before.status == "queued")
         return True
 
-    async def cancel(self, run_id: str, why: RunError | Unset = UNSET) -> Run:
+    async def cancel(self, run_id: str, why: RunError | Unset = UNSET, also: Sequence[Change] = ()) -> Run:
         """Stops a run for good, and those it called. When this returns it has ended, and its spaces were
-        told. That is done also when the one who asks for it is among those that are stopped."""
-        return await asyncio.shield(self._in_background(self._cancel(run_id, why)))
+        told. That is done also when the one who asks for it is among those that are stopped. `also` is
+        committed with the step that stops it, if it had not ended; perhaps twice."""
+        return await asyncio.shield(self._in_background(self._cancel(run_id, why, also)))
 
-    async def _cancel(self, run_id: str, why: RunError | Unset) -> Run:
+    async def _cancel(self, run_id: str, why: RunError | Unset, also: Sequence[Change]) -> Run:
         if (task := self._tasks.get(run_id)) is not None:
-            self._stopping[run_id] = why
+            self._stopping[run_id] = why, also
             task.cancel()
             await asyncio.wait([task])
         while True:
             try:
-                return await self._cancel_stored(run_id, why)
+                return await self._cancel_stored(run_id, why, also)
             except LeaseLost:
                 log.info("another worker cancels run %s too", run_id)
                 await asyncio.sleep(RIVAL_SECONDS)
 
-    async def _cancel_stored(self, run_id: str, why: RunError | Unset) -> Run:
+    async def _cancel_stored(self, run_id: str, why: RunError | Unset, also: Sequence[Change]) -> Run:
         run = await self._store.run(run_id)
         if run is None:
             raise NotFound(f"there is no run {run_id!r}")
@@ -210,9 +211,9 @@ class Worker:
             return run
         expect = ExpectStatus(run_id=run_id, statuses=("queued", "running", "waiting_tool", "waiting_reply"))
         run.status, run.is_canceling, run.error = "running", True, why
-        take: list[Change] = [expect, TakeOver(run_id=run_id, owner=self.id), SaveRun(run)]
+        take: list[Change] = [expect, TakeOver(run_id=run_id, owner=self.id), SaveRun(run), *also]
         try:
-            [_, lease, _] = await self._store.commit(take)
+            [_, lease, *_] = await self._store.commit(take)
         except Conflict:
             ended = await self._store.run(run_id)
             assert ended is not None
@@ -256,7 +257,7 @@ class Worker:
                 return
             if run.id in self._stopping:
                 with contextlib.suppress(LeaseLost):
-                    await self._end_canceled(voice, self._stopping[run.id])
+                    await self._end_canceled(voice, *self._stopping[run.id])
             else:
                 await self._hand_over(lease)
                 raise
@@ -272,7 +273,7 @@ class Worker:
             except RoomfulError as error:
                 log.warning("what follows run %s has to wait: %s", run.id, error.detail)
 
-    async def _end_canceled(self, voice: Voice, why: RunError | Unset) -> None:
+    async def _end_canceled(self, voice: Voice, why: RunError | Unset, also: Sequence[Change] = ()) -> None:
         """First what it waits for, so that nothing wakes it up again; then those it called; then itself. If
         the gateway stops in between, whoever takes up the run goes on with this."""
         made = await self._store.calls(voice.run.id)
@@ -282,14 +283,14 @@ class Worker:
         run = voice.run
         run.status, run.is_canceling, run.error, run.pending_tool_calls = "running", True, why, []
         if called:
-            await voice.kept([SaveCalls(copies(canceled)), SaveRun(msgspec.structs.replace(run))])
+            await voice.kept([SaveCalls(copies(canceled)), SaveRun(msgspec.structs.replace(run)), *also])
             for child in await self._store.children([call.id for call in called]):
                 await self.cancel(child.id)
             show_trees(voice, called, await self._store.descent([call.id for call in called]))
         changes: list[Change] = [SaveCalls(copies(canceled))] if canceled else []
         inside = [news for call in canceled for news in voice.trail.call(call)] if voice.trail else []
         run.is_canceling = UNSET
-        await voice.finish("canceled", changes, inside)
+        await voice.finish("canceled", [*changes, *also], inside)
 
     async def _hand_over(self, lease: Lease) -> None:
         try:
