@@ -6,6 +6,7 @@ from typing import Any, Protocol, TypeVar
 import msgspec
 
 from roomful.domain.agents import Agent, ModelRef
+from roomful.domain.audit import Audited, AuditQuery
 from roomful.domain.blobs import Blob
 from roomful.domain.changes import Change
 from roomful.domain.deltas import ModelDelta, ModelRequest
@@ -189,6 +190,10 @@ class Store(Protocol):
 
     async def handed_to_idle(self) -> list[Handed]:
         """Messages given to runs that ended, or began to wait, before they had them."""
+        ...
+
+    async def audit(self, query: AuditQuery) -> list[Audited]:
+        """By ascending id: the first after `after`, or the last ones."""
         ...
 
     async def grants_in(self, space_id: str) -> list[Grant]: ...

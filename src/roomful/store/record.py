@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from roomful.domain.agents import Agent
+from roomful.domain.audit import Audited, AuditQuery
 from roomful.domain.blobs import Blob
 from roomful.domain.changes import Change
 from roomful.domain.entities import Entity, Principal, Token
@@ -22,6 +23,7 @@ from roomful.domain.ports import Clock, Descent, Figures, KnownAnswer, StoredMes
 from roomful.domain.runs import Call, Handed, Run, RunStatus, Step
 from roomful.domain.spaces import Member, MySpace, Role, Space
 from roomful.store import (
+    audit,
     blobs,
     calls,
     company,
@@ -186,6 +188,9 @@ class Record:
 
     async def handed_to_idle(self) -> list[Handed]:
         return await company.handed_to_idle(self._reader)
+
+    async def audit(self, query: AuditQuery) -> list[Audited]:
+        return await audit.audit(self._reader, query)
 
     async def grants_in(self, space_id: str) -> list[Grant]:
         return await grants.grants_in(self._reader, space_id)

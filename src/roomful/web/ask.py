@@ -10,6 +10,7 @@ from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive
 
+from roomful.domain.audit import AuditAction
 from roomful.domain.changes import Change, Recall
 from roomful.domain.entities import Principal
 from roomful.domain.errors import Conflict, Invalid
@@ -62,6 +63,8 @@ class Ask(Generic[B, Q, T]):
     headers: Headers
     receive: Receive
     scheme: str
+    address: str
+    """Where it comes from."""
     params: Params
     query: Q
     body: B
@@ -71,6 +74,10 @@ class Ask(Generic[B, Q, T]):
     @property
     def house(self) -> House:
         return self.desk.house
+
+    def audit(self, action: AuditAction, **told: Any) -> Change:
+        """A row of the audit log, to be committed with what it tells of; `told` are fields of Audited."""
+        return self.house.audit(self.principal, action, **told)
 
     def remember(self, answer: Any, status: int = 201) -> list[Change]:
         """To be committed with what the answer says was done."""
@@ -100,6 +107,8 @@ class Route(Generic[B, Q, T]):
     """The answer is an event stream."""
     is_post: bool = False
     """Counts against the limit of posts."""
+    is_counted: bool = False
+    """Counts too, though it posts nothing."""
     keeps_key: bool = False
     """Its handler remembers the answer for an idempotency key."""
     takes_bytes: bool = False

@@ -21,6 +21,7 @@ from roomful.web.feeds.following import viewer_of
 from roomful.web.feeds.one_run import Followed, OneRunFeed
 from roomful.web.house import House
 from roomful.web.queries import Limit, Query, Seq
+from roomful.web.routes.runs import cancel
 from roomful.web.routes.streams import event_stream
 from roomful.web.rules import CHATS, READS_CHAT, READS_THREAD, WRITES_THREAD
 
@@ -93,7 +94,7 @@ async def stop_chat(ask: Ask[None, ChatsQuery, Space]) -> ASGIApp:
     if run is None:
         raise NotFound("no run is at work in this chat")
     await ask.house.access.may_stop(ask.principal, run)
-    await ask.house.worker.cancel(run.id)
+    await cancel(ask.house, ask.principal, run)
     return no_content()
 
 
