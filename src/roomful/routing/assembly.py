@@ -48,6 +48,10 @@ class Assembly:
         self._writing: str | None = None
         self._seen: set[str] = set()
         self._is_open = False
+        self._text_arg = (
+            spec.shape.from_arg if spec is not None and isinstance(spec.shape, TextShape) else None
+        )
+        self._has_text = False
         self._is_judged = False
         self._length = 0
         self._hidden: frozenset[str | None] = frozenset()
@@ -108,11 +112,13 @@ class Assembly:
         match token:
             case Piece():
                 if token.key not in self._hidden:
+                    self._note_text(token.key, is_said=True)
                     self._begin(token.key, ops)
                     self._so_far.append(token.text)
                     ops.append(("append", pointer(token.key), token.text))
             case TextEnd():
                 if token.key not in self._hidden:
+                    self._note_text(token.key, is_said=token.text != "")
                     if self._writing != token.key:
                         self._begin(token.key, ops)
                         ops.append(("append", pointer(token.key), ""))
@@ -120,6 +126,7 @@ class Assembly:
                     self._writing = None
             case Value():
                 if token.key not in self._hidden:
+                    self._note_text(token.key, is_said=False)
                     self._seen.add(token.key)
                     self._so_far.put(token.key, token.value)
                     ops.append(("set", pointer(token.key), token.value))
@@ -131,6 +138,10 @@ class Assembly:
                 pass
             case _:
                 assert_never(token)
+
+    def _note_text(self, key: str, *, is_said: bool) -> None:
+        if key == self._text_arg:
+            self._has_text = is_said
 
     def _begin(self, key: str, ops: list[Op]) -> None:
         if self._writing == key:
@@ -156,9 +167,9 @@ class Assembly:
             return
         if not self.shows_text and self.visibility in (Visibility.HIDDEN, Visibility.RESULT):
             return
-        so_far = self._so_far.at(self._so_far.mark())
-        if isinstance(spec.shape, TextShape) and not _is_said(so_far.get(spec.shape.from_arg)):
+        if self.shows_text and not self._has_text:
             return
+        so_far = self._so_far.at(self._so_far.mark())
         self._is_open = True
         for space_id in route.spaces:
             part_id = self._start_in(space_id, spec)
@@ -266,10 +277,6 @@ class Assembly:
             seen_inside=self._seen_inside(),
             started_at=self._began,
         )
-
-
-def _is_said(text: Json) -> bool:
-    return isinstance(text, str) and text != ""
 
 
 def _visibility(spec: ToolSpec | None, *, asks: bool) -> Visibility:
