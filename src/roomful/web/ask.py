@@ -88,6 +88,15 @@ class Ask(Generic[B, Q, T]):
         return [Recall(owner=once.owner, key=once.key, digest=once.digest, status=status, answer=known)]
 
 
+@dataclasses.dataclass(frozen=True)
+class Also:
+    """Another status of a right answer, and what it says: nothing, the same as ever, or an event stream."""
+
+    status: int
+    summary: str
+    holds: Literal["nothing", "the same", "a stream"] = "nothing"
+
+
 Handler: TypeAlias = Callable[[Ask[B, Q, T]], Awaitable[ASGIApp]]
 
 
@@ -103,6 +112,7 @@ class Route(Generic[B, Q, T]):
     query: type[Q] = NoQuery  # pyright: ignore[reportAssignmentType] - the handlers that take it say NoQuery
     answer: Any = None
     status: int = 200
+    also: tuple[Also, ...] = ()
     streams: bool = False
     """The answer is an event stream."""
     is_post: bool = False

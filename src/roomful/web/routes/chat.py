@@ -12,7 +12,7 @@ from roomful.domain.spaces import Space
 from roomful.recall.harmless import harmless_json
 from roomful.recall.ui_messages import ui_messages
 from roomful.recall.ui_nouns import Sdk, UiMessage
-from roomful.web.ask import AnyRoute, Ask, Route, json_answer, no_content
+from roomful.web.ask import Also, AnyRoute, Ask, Route, json_answer, no_content
 from roomful.web.bodies import HISTORY_LIMIT
 from roomful.web.chat_turns import ChatRequest, Turns, Words, words_of
 from roomful.web.chats import open_chat, run_at_work, space_id_of
@@ -140,9 +140,10 @@ ROUTES: tuple[AnyRoute, ...] = (
         "/api/chat/{id}/stream",
         resume_chat,
         READS_THREAD,
-        "What the agent shows in this chat at the moment; 204 when no run is at work",
+        "What the agent shows in this chat at the moment",
         query=ChatsQuery,
         streams=True,
+        also=(Also(204, "No run is at work"),),
         texts=("id",),
         slashed=("id",),
     ),

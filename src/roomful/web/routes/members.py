@@ -9,7 +9,7 @@ from roomful.domain.entities import Principal
 from roomful.domain.errors import Forbidden, Invalid, NotFound
 from roomful.domain.shape import Noun
 from roomful.domain.spaces import Member, Role, Space
-from roomful.web.ask import AnyRoute, Ask, Body, Route, json_answer, no_content
+from roomful.web.ask import Also, AnyRoute, Ask, Body, Route, json_answer, no_content
 from roomful.web.house import House
 from roomful.web.membership import tell_joined, tell_left
 from roomful.web.queries import NoQuery
@@ -92,6 +92,7 @@ ROUTES: tuple[AnyRoute, ...] = (
         body=NewMember,
         answer=Member,
         status=201,
+        also=(Also(200, "Somebody who was here has this role now", "the same"),),
         keeps_key=True,
     ),
     Route(
