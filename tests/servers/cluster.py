@@ -168,12 +168,12 @@ class Reader:
             headers["last-event-id"] = self._last
         url = f"{gateway.url}/api/spaces/{self.space_id}/stream"
         with (
-            httpx.Client(timeout=PATIENCE) as client,
+            httpx.Client(timeout=PATIENCE, verify=False) as client,
             client.stream("GET", url, headers=headers, params=self._params) as response,
         ):
-            if response.status_code != 200:
-                return
             self._response = response
+            if response.status_code != 200 or self._closing.is_set():
+                return
             with self._changed:
                 self.connections += 1
                 self._changed.notify_all()

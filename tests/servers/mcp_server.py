@@ -25,7 +25,8 @@ PATIENCE = 30.0
 
 
 class McpHttpServer:
-    """`with` starts it and stops it. `words` is a file whose text is the description of `weather`, or `hang`.
+    """`with` starts it and stops it. `words` is a file whose text is the description of `weather`, or `hang`;
+    with `+` in front there is one more tool, `extra`.
     The flag `old` makes it a server of the years before 2026, `json` one that answers without streams."""
 
     def __init__(self, folder: Path, *flags: str) -> None:
@@ -44,6 +45,10 @@ class McpHttpServer:
     @property
     def authority(self) -> str:
         return f"127.0.0.1:{self.port}"
+
+    @property
+    def is_running(self) -> bool:
+        return self._process is not None and self._process.poll() is None
 
     def start(self) -> Self:
         command = [sys.executable, "-P", __file__, "http", str(self.port), str(self.words), *self._flags]
@@ -123,6 +128,12 @@ def _make(words: Path | None, *, old: bool = False) -> Any:
         return " ".join([str(os.getpid()), *sorted(os.environ)])
 
     @server.tool(structured_output=False)
+    async def visit(url: str) -> str:
+        """Does something there."""
+        async with httpx.AsyncClient() as client:
+            return (await client.post(url)).text
+
+    @server.tool(structured_output=False)
     async def secret(ctx: Context) -> str:
         """What came in a header."""
         return f"got {(ctx.headers or {}).get(ECHOED, 'nothing')}"
@@ -151,7 +162,10 @@ def _make(words: Path | None, *, old: bool = False) -> Any:
         text = said()
         if text == "hang":
             await anyio.sleep(60)
-        if text:
+        if text.startswith("+"):
+            [fail] = [t for t in tools if t.name == "fail"]
+            tools = [*tools, fail.model_copy(update={"name": "extra", "description": text[1:]})]
+        elif text:
             tools = [t.model_copy(update={"description": text}) if t.name == "weather" else t for t in tools]
         return tools
 

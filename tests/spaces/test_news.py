@@ -34,6 +34,7 @@ from roomful.domain.fold import SpaceView
 from roomful.domain.messages import Message, ReasoningPart, TextPart, ToolCallPart
 from roomful.domain.news import Hello, Reached, Told, announcement_of, decode_parcel, encode_parcel, told
 from roomful.domain.runs import PendingCall, RunError, Trigger
+from roomful.domain.shape import UNSET
 from roomful.domain.spaces import Member
 from roomful.domain.trails import Child, ChildCall
 from roomful.domain.wire import Form, frame
@@ -78,7 +79,7 @@ EVENTS: list[SpaceEvent] = [
         call=ChildCall(tool_call_id="d", tool_name="t", args=ODD, status="running"),
     ),
     SubagentText(**PLACE, tool_call_id="c", path=[], delta="x", offset=1),
-    SubagentEnded(**PLACE, tool_call_id="c", path=[], child=CHILD),
+    SubagentEnded(**PLACE, tool_call_id="c", path=[], child=msgspec.structs.replace(CHILD, calls=UNSET)),
     PartReset(space_id="s", part_id="p"),
     RunChanged(
         space_id="s",

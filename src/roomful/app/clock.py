@@ -2,6 +2,7 @@
 
 import secrets
 import time
+from collections.abc import Callable
 from datetime import UTC, datetime
 
 from roomful.domain.ports import Store
@@ -19,19 +20,22 @@ class SharedClock:
     """The time of a database that several machines share, whatever their own clocks say: deadlines and plans
     come at the same moment for all of them. In between it goes by a clock that nobody can set."""
 
-    def __init__(self) -> None:
-        self._ahead = time.time() - time.monotonic()
+    def __init__(
+        self, wall: Callable[[], float] = time.time, steady: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._steady = steady
+        self._ahead = wall() - steady()
 
     def now(self) -> float:
-        return self._ahead + time.monotonic()
+        return self._ahead + self._steady()
 
     def iso(self) -> str:
         return _iso(self.now())
 
     async def agree(self, store: Store) -> None:
-        asked = time.monotonic()
+        asked = self._steady()
         moment = await store.moment()
-        self._ahead = moment - (asked + time.monotonic()) / 2
+        self._ahead = moment - (asked + self._steady()) / 2
 
 
 class RandomIds:

@@ -4,7 +4,6 @@ import asyncio
 import contextlib
 import hashlib
 import logging
-import secrets
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping
 from functools import cached_property, partial
 from pathlib import Path
@@ -17,6 +16,8 @@ from roomful.app.conversations import Conversations
 from roomful.app.furnishing import make_person, make_space
 from roomful.app.others import check_bus, find_others
 from roomful.app.sealing import SecretBox
+from roomful.app.servers import ServersOfAgents
+from roomful.app.surroundings import REAL, Surroundings
 from roomful.app.toolkit import Toolkit
 from roomful.app.workshop import Workshop
 from roomful.bus import MemoryBus
@@ -34,7 +35,6 @@ from roomful.spaces.announcer import Announcer
 from roomful.spaces.blobs import Blobs
 from roomful.spaces.history import History
 from roomful.spaces.voice import Voice
-from roomful.store import open_store
 from roomful.web import House, WebApp, make_app
 from roomful.web.limits import Limits
 
@@ -43,6 +43,8 @@ FAREWELL_SECONDS = 3.0
 """How long the readers of open streams have to take the last words."""
 ADMIN_DIGEST = "admin_key_sha256"
 SECRET = "house_secret"
+EPOCH = 8
+"""Characters of chance in a stream's epoch."""
 
 
 class Gateway:
@@ -58,6 +60,7 @@ class Gateway:
         clock: Clock,
         ids: Ids,
         functions: Mapping[str, PythonTool],
+        around: Surroundings = REAL,
     ) -> None:
         self._configs = configs = Configs(settings, SecretBox(settings.secret_key))
         self._models = models = ModelShelf(
@@ -65,16 +68,23 @@ class Gateway:
             operator_keys={"openai": settings.openai_api_key} if settings.openai_api_key else {},
             script_dirs=_script_dirs(settings),
         )
-        bus = MemoryBus(clock, lambda: secrets.token_hex(4))
+        bus = MemoryBus(clock, lambda: ids.secret()[:EPOCH])
         access = Access(store)
         announcer = Announcer(bus)
         history = History(store, announcer)
         blobs = Blobs(store, clock, ids)
         callbacks = Callbacks(settings, secret)
 
-        worker = _worker(settings, store, announcer, clock, ids)
+        worker = _worker(settings, store, announcer, clock, ids, around.steady)
         self._others = find_others(
-            settings, secret, store=store, announcer=announcer, bus=bus, worker=worker, clock=clock
+            settings,
+            secret,
+            store=store,
+            announcer=announcer,
+            bus=bus,
+            worker=worker,
+            clock=clock,
+            around=around,
         )
         self._toolkit = Toolkit(
             settings,
@@ -86,6 +96,7 @@ class Gateway:
             callbacks=callbacks,
             functions=functions,
             stop=worker.cancel,
+            egress=around.egress,
         )
         workshop = Workshop(
             self._toolkit,
@@ -95,7 +106,7 @@ class Gateway:
             history=history,
             blobs=blobs,
             configs=configs,
-            models=models,
+            models=around.models or models,
             worker=worker,
             clock=clock,
             ids=ids,
@@ -118,6 +129,7 @@ class Gateway:
             worker=worker,
             answers=workshop.answers,
             inspecting=workshop.inspecting,
+            mcp=ServersOfAgents(workshop.agents, self._toolkit.mcp),
             limits=Limits(settings.limit_posts, settings.limit_streams),
             admin_digest=admin_digest,
             allowed_hosts=_own_names(settings),
@@ -167,6 +179,7 @@ class Gateway:
         *,
         clock: Clock | None = None,
         ids: Ids | None = None,
+        around: Surroundings = REAL,
         tools: Iterable[Callable[..., Any]] = (),
         agents: Iterable[Mapping[str, Any]] = (),
         scripts: Mapping[str, str | Mapping[str, Json]] | None = None,
@@ -177,13 +190,14 @@ class Gateway:
         spoken = {name: load_script(script, name) for name, script in (scripts or {}).items()}
         given = read_given(agents)
         clock = clock or (SystemClock() if settings.database.startswith("sqlite:") else SharedClock())
-        store = await open_store(settings.database, clock)
+        ids = ids or RandomIds()
+        store = await around.open_store(settings.database, clock)
         async with contextlib.AsyncExitStack() as unless_it_opens:
             unless_it_opens.push_async_callback(store.close)
-            new_key, digest = await _admin_digest(store, settings)
-            await store.set_meta(SECRET, secrets.token_hex(32))
+            new_key, digest = await _admin_digest(store, settings, ids)
+            await store.set_meta(SECRET, ids.secret())
             secret = await store.get_meta(SECRET) or ""
-            gateway = cls(settings, store, digest, secret, clock, ids or RandomIds(), functions)
+            gateway = cls(settings, store, digest, secret, clock, ids, functions, around)
             gateway.new_admin_key = new_key
             unless_it_opens.pop_all()
             unless_it_opens.push_async_callback(gateway.close)
@@ -260,7 +274,14 @@ class Gateway:
         await self.house.store.close()
 
 
-def _worker(settings: Settings, store: Store, announcer: Announcer, clock: Clock, ids: Ids) -> Worker:
+def _worker(
+    settings: Settings,
+    store: Store,
+    announcer: Announcer,
+    clock: Clock,
+    ids: Ids,
+    steady: Callable[[], float],
+) -> Worker:
     def make_voice(run: Run, lease: Lease) -> Voice:
         return Voice(
             run, lease, store=store, announcer=announcer, clock=clock, ids=ids, is_sure=worker.trust()
@@ -272,6 +293,7 @@ def _worker(settings: Settings, store: Store, announcer: Announcer, clock: Clock
         make_voice=make_voice,
         lease_seconds=settings.lease_seconds,
         is_alone=settings.database.startswith("sqlite:"),
+        steady=steady,
     )
     return worker
 
@@ -283,6 +305,8 @@ def _own_names(settings: Settings) -> frozenset[str]:
 
 def _readiness(store: Store) -> Callable[[], Awaitable[bool]]:
     async def is_ready() -> bool:
+        if store.figures().is_writing_over:
+            return False
         return await store.get_meta(ADMIN_DIGEST) is not None
 
     return is_ready
@@ -295,7 +319,7 @@ def _script_dirs(settings: Settings) -> list[Path]:
     return [folder / "scripts" for folder in folders]
 
 
-async def _admin_digest(store: Store, settings: Settings) -> tuple[str | None, bytes]:
+async def _admin_digest(store: Store, settings: Settings, ids: Ids) -> tuple[str | None, bytes]:
     """The operator's own key, or one made at the first start, of which only the digest is kept. Of several
     gateways that start at once, one made the key, and only that one has it to show."""
     if settings.admin_key:
@@ -305,7 +329,7 @@ async def _admin_digest(store: Store, settings: Settings) -> tuple[str | None, b
     known = await store.get_meta(ADMIN_DIGEST)
     if known is not None:
         return None, bytes.fromhex(known)
-    key = secrets.token_urlsafe(32)
+    key = ids.secret()
     digest = hashlib.sha256(key.encode()).hexdigest()
     await store.set_meta(ADMIN_DIGEST, digest)
     kept = await store.get_meta(ADMIN_DIGEST) or digest

@@ -3,6 +3,7 @@
 import hashlib
 from collections.abc import Callable, Sequence
 
+from roomful.app.surroundings import Surroundings
 from roomful.bus import MemoryBus, RedisTopics
 from roomful.domain.errors import Invalid
 from roomful.domain.events import Announcement
@@ -80,6 +81,7 @@ def find_others(
     bus: MemoryBus,
     worker: Worker,
     clock: Clock,
+    around: Surroundings,
 ) -> Alone | Sharing:
     if settings.database.startswith("sqlite:"):
         return Alone()
@@ -89,8 +91,15 @@ def find_others(
         if voice is not None and isinstance(announcement.event, SETTLING):
             voice.fold([announcement])
 
-    link = _link(settings.bus, secret)
-    sharing = Sharing(link, store=store, announcer=announcer, bus=bus, clock=clock, fold_own=fold_own)
+    sharing = Sharing(
+        around.link or _link(settings.bus, secret),
+        store=store,
+        announcer=announcer,
+        bus=bus,
+        clock=clock,
+        fold_own=fold_own,
+        steady=around.steady,
+    )
     bus.on_follow, bus.on_leave = sharing.follow, sharing.leave
     sharing.listen(worker.hear)
     worker.tell_others = sharing.tell

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from roomful.app.callbacks import Callbacks
 from roomful.app.configs import Configs
 from roomful.domain.errors import Invalid
+from roomful.domain.outbound import Egress
 from roomful.domain.ports import CallContext, Clock, Executor, Store
 from roomful.domain.runs import Run
 from roomful.domain.tools import (
@@ -31,6 +32,7 @@ from roomful.executors.http import HttpExecutor
 from roomful.executors.image import ImageExecutor
 from roomful.executors.leaving import Leaving
 from roomful.executors.mcp import DEFAULT_TIMEOUT, McpExecutor
+from roomful.executors.mcp_pins import StoredPins
 from roomful.executors.planning import Planning
 from roomful.executors.python import PythonExecutor, PythonTool
 from roomful.executors.remembering import Remembering
@@ -76,6 +78,7 @@ class Toolkit:
         callbacks: Callbacks,
         functions: Mapping[str, PythonTool],
         stop: Callable[[str], Awaitable[Run]],
+        egress: Egress | None = None,
     ) -> None:
         try:
             self._egress = HttpEgress(allow=split(settings.allow_hosts))
@@ -83,9 +86,10 @@ class Toolkit:
         except ValueError as error:
             raise Invalid(f"ROOMFUL_ALLOW_HOSTS: {error}") from None
         self._outside = _outside_of_the_demo(self._egress) if settings.demo else None
+        way_out = egress or self._egress
         self._compute = ComputeExecutor()
         self._python = PythonExecutor(functions)
-        self._mcp = McpExecutor(self._patient_egress, configs.variable)
+        self.mcp = McpExecutor(self._patient_egress, configs.variable, pins=StoredPins(store))
 
         def env(context: CallContext) -> Callable[[str], str]:
             return configs.variable
@@ -93,20 +97,20 @@ class Toolkit:
         self.executors: dict[type, Executor] = {
             **own_executors(store, history, clock, stop),
             Compute: self._compute,
-            Http: HttpExecutor(self._outside or self._egress, env),
+            Http: HttpExecutor(self._outside or way_out, env),
             Webhook: WebhookExecutor(
-                self._egress, env, signing_key=callbacks.webhook_key, clock=clock, callback_url=callbacks.url
+                way_out, env, signing_key=callbacks.webhook_key, clock=clock, callback_url=callbacks.url
             ),
             Image: ImageExecutor(blobs.keep_for, keys=settings.provider_key),
-            Mcp: self._mcp,
+            Mcp: self.mcp,
             PythonFunction: self._python,
         }
-        self.more_tools = self._mcp.offered
+        self.more_tools = self.mcp.offered
         self.complete = self._python.complete
 
     async def close(self) -> None:
         await self._compute.close()
-        await self._mcp.close()
+        await self.mcp.close()
         if self._outside is not None:
             await self._outside.close()
         self._egress.close()

@@ -17,9 +17,9 @@ from roomful.domain.errors import (
     Unauthorized,
     Unavailable,
 )
-from roomful.domain.events import CallCompleted, RunChanged, SpaceEvent, SubagentEnded
+from roomful.domain.events import CallCompleted, RunChanged, SpaceEvent
 from roomful.domain.runs import RunStatus
-from roomful.domain.shape import UNSET, Json, Noun
+from roomful.domain.shape import Json, Noun
 
 _BEGUN = ("queued", "running")
 _LONGEST_SHORT = 4096
@@ -65,12 +65,9 @@ def read_event(name: str, data: bytes) -> Told | None:
     try:
         if len(data) < _LONGEST_SHORT and b'"truncated"' in data and (short := _short.decode(data)).truncated:
             return short
-        told = decoder.decode(data)
+        return decoder.decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise Invalid(f"the server sent a {name!r} that cannot be read: {error}", malformed=True) from None
-    if isinstance(told, SubagentEnded):
-        told.child.calls = UNSET  # left out, not empty: they were told one by one
-    return told
 
 
 _BY_CODE: dict[str, type[RoomfulError]] = {

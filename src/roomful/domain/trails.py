@@ -30,6 +30,7 @@ class Child(Noun):
     name: str
     status: ChildStatus
     text: str = ""
-    calls: list[ChildCall] | Unset = []
+    calls: list[ChildCall] | Unset = UNSET
+    """Left out of the news of its end: they were told one by one."""
     finish_reason: str | None = None
     usage: Usage | None = None

@@ -58,16 +58,23 @@ class Answers:
         self._ids = ids
 
     async def answer(
-        self, principal: Principal, run_id: str, call_id: str, result: Json, *, close: bool = False
+        self,
+        principal: Principal,
+        run_id: str,
+        call_id: str,
+        result: Json,
+        *,
+        close: bool = False,
+        also: Sequence[Change] = (),
     ) -> None:
         """Settles the call, tells everybody who answered, and lets the run go on. In a poll each member has
-        one answer, to be changed at will, until somebody who may closes it."""
+        one answer, to be changed at will, until somebody who may closes it. `also` is stored with it."""
         run, call = await self._find(principal, run_id, call_id)
         spec = await self._spec(run, call)
         if (why := _NOT_ASKED.get(call.waits_for or "")) is not None:
             raise Forbidden(why)
         if spec is not None and spec.is_poll and call.waits_for != "approval":
-            await self._vote(principal, run, call, spec, result, close=close)
+            await self._vote(principal, run, call, spec, result, close=close, also=also)
             return
         if close:
             raise Invalid("close: only a poll can be closed; give this card a result")
@@ -77,15 +84,23 @@ class Answers:
         more = self._apply(principal, run, call, spec, result)
         more += await show_files(self._store, principal.entity_id, call, result)
         call.answered_by, call.answered_at = principal.entity_id, self._clock.iso()
-        await self._settling.settle(run, call, more)
+        await self._settling.settle(run, call, [*more, *also])
 
     async def _vote(
-        self, principal: Principal, run: Run, call: Call, spec: ToolSpec, result: Json, *, close: bool
+        self,
+        principal: Principal,
+        run: Run,
+        call: Call,
+        spec: ToolSpec,
+        result: Json,
+        *,
+        close: bool,
+        also: Sequence[Change],
     ) -> None:
         """Whoever was overtaken by another vote adds to what that one left."""
         for _ in range(MOST_OVERTAKEN):
             try:
-                return await self._vote_once(principal, run, call, spec, result, close=close)
+                return await self._vote_once(principal, run, call, spec, result, close=close, also=also)
             except Conflict as conflict:
                 if not isinstance(conflict.outcome, Call):
                     raise
@@ -93,7 +108,15 @@ class Answers:
         raise Unavailable("many are answering at once: try again")
 
     async def _vote_once(
-        self, principal: Principal, run: Run, call: Call, spec: ToolSpec, result: Json, *, close: bool
+        self,
+        principal: Principal,
+        run: Run,
+        call: Call,
+        spec: ToolSpec,
+        result: Json,
+        *,
+        close: bool,
+        also: Sequence[Change],
     ) -> None:
         await self._check_answerer(principal, call, spec.approvers if close else Approvers(), run.agent_id)
         if call.status != "waiting":
@@ -109,7 +132,7 @@ class Answers:
             mine = MemberAnswer(entity_id=principal.entity_id, result=result, at=self._clock.iso())
             others = [one for one in cast_so_far if one.entity_id != principal.entity_id]
             call.answers = [*others, mine]
-        await self._settling.settle(run, call, files, votes=cast_so_far)
+        await self._settling.settle(run, call, [*files, *also], votes=cast_so_far)
 
     async def asked(self, run: Run, call: Call) -> Asked | None:
         """What a waiting call asks people; None when it waits for something else, or no more."""

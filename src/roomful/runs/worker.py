@@ -10,12 +10,13 @@ from typing import Any, TypeVar
 import msgspec
 
 from roomful.domain.changes import Change
-from roomful.domain.errors import Conflict, LeaseLost, NotFound, RoomfulError
+from roomful.domain.errors import Conflict, LeaseLost, NotFound, RoomfulError, Unavailable
 from roomful.domain.news import Look, News, Taken
 from roomful.domain.ports import Store
 from roomful.domain.run_changes import (
     ClaimRun,
     EndLeases,
+    ExpectCall,
     ExpectStatus,
     Guard,
     KeepAlive,
@@ -47,7 +48,9 @@ class Worker:
         lease_seconds: float = 8.0,
         is_alone: bool = False,
         most: int = 2000,
+        steady: Callable[[], float] = time.monotonic,
     ) -> None:
+        """`steady` is the time in seconds by a clock that nobody can set."""
         self.id = worker_id
         self._drive_to: Callable[[Voice], Awaitable[None]] | None = None
         self._after: list[Callable[[Run], Awaitable[None]]] = []
@@ -56,6 +59,7 @@ class Worker:
         self._lease_seconds = lease_seconds
         self._is_alone = is_alone
         self._most = most
+        self._steady = steady
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._voices: dict[str, Voice] = {}
         self._stopping: dict[str, RunError | Unset] = {}
@@ -119,7 +123,7 @@ class Worker:
         """Tells of a lease that is taken now whether nobody else can have taken it since: not any more once
         this worker was silent for longer than it had said, although it is heard again."""
         life = self._lives
-        return lambda: self._is_alone or (self._lives == life and time.monotonic() < self._sure_until)
+        return lambda: self._is_alone or (self._lives == life and self._steady() < self._sure_until)
 
     def reserve(self, run_id: str) -> Lease | None:
         """The first lease of a run that is about to be stored and started here."""
@@ -255,8 +259,9 @@ class Worker:
                 voice.abandon()
                 return
             if run.id in self._stopping:
-                with contextlib.suppress(LeaseLost):
-                    await self._end_canceled(voice, self._stopping[run.id])
+                if not await self._could_end_canceled(voice, self._stopping[run.id]):
+                    self._left[run.id] = lease
+                    return
             else:
                 await self._hand_over(lease)
                 raise
@@ -272,21 +277,44 @@ class Worker:
             except RoomfulError as error:
                 log.warning("what follows run %s has to wait: %s", run.id, error.detail)
 
+    async def _could_end_canceled(self, voice: Voice, why: RunError | Unset) -> bool:
+        """Not while the store is away: whoever asked for it is told so, and the run goes on."""
+        try:
+            await self._end_canceled(voice, why)
+        except LeaseLost:
+            voice.abandon()
+        except Unavailable as error:
+            log.warning("run %s could not be canceled: %s", voice.run.id, error.detail)
+            return False
+        return True
+
     async def _end_canceled(self, voice: Voice, why: RunError | Unset) -> None:
         """First what it waits for, so that nothing wakes it up again; then those it called; then itself. If
-        the gateway stops in between, whoever takes up the run goes on with this."""
+        the gateway stops in between, whoever takes up the run goes on with this. A card that somebody answers
+        meanwhile stays answered."""
+        while True:
+            try:
+                return await self._cancel_waiting(voice, why)
+            except Conflict:
+                log.info("something that run %s waits for came while it was canceled", voice.run.id)
+
+    async def _cancel_waiting(self, voice: Voice, why: RunError | Unset) -> None:
         made = await self._store.calls(voice.run.id)
         called = [call for call in made if call.waits_for == "child_run"]
         left = [call for call in made if call.status not in SETTLED]
         canceled = [msgspec.structs.replace(call, status="canceled").settled(voice.iso()) for call in left]
+        changes: list[Change] = [ExpectCall(call.id) for call in left if call.status == "waiting"]
+        changes += [SaveCalls(copies(canceled))] if canceled else []
         run = voice.run
         run.status, run.is_canceling, run.error, run.pending_tool_calls = "running", True, why, []
         if called:
-            await voice.kept([SaveCalls(copies(canceled)), SaveRun(msgspec.structs.replace(run))])
+            await voice.try_kept(
+                [*changes, SaveRun(msgspec.structs.replace(run))], lambda: (), lambda _: None
+            )
+            changes = []
             for child in await self._store.children([call.id for call in called]):
                 await self.cancel(child.id)
             show_trees(voice, called, await self._store.descent([call.id for call in called]))
-        changes: list[Change] = [SaveCalls(copies(canceled))] if canceled else []
         inside = [news for call in canceled for news in voice.trail.call(call)] if voice.trail else []
         run.is_canceling = UNSET
         await voice.finish("canceled", changes, inside)
@@ -330,9 +358,9 @@ class Worker:
                 log.warning("the worker could not reach the store: %s", error.detail)
 
     async def _keep_alive(self) -> None:
-        began = time.monotonic()
+        began = self._steady()
         await self._store.commit([KeepAlive(worker=self.id, seconds=self._lease_seconds)])
-        if time.monotonic() >= self._sure_until:
+        if self._steady() >= self._sure_until:
             self._lives += 1
         self._sure_until = began + self._lease_seconds
 

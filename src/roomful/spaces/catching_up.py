@@ -68,7 +68,7 @@ class CatchingUp:
 
     async def _ends(self, space_id: str, known: Known) -> list[Announcement]:
         found = {run.id: run for run in await self._store.runs(space_id=space_id, statuses=tuple(ENDED))}
-        for run_id in known.active - found.keys():
+        for run_id in sorted(known.active - found.keys()):
             if (run := await self._store.run(run_id)) is not None and run.ended:
                 found[run_id] = run
         events = [run_event(run, space_id) for run in found.values() if known.is_news(run)]

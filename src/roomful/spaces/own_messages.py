@@ -113,7 +113,7 @@ def by_audience(message: Message) -> list[tuple[Message, str | None]]:
     """The message as everybody sees it, and for each member who has parts of their own, those alone."""
     public = as_seen_by(message, None)
     seen: list[tuple[Message, str | None]] = [(public, None)] if public.parts or not message.parts else []
-    for entity_id in {one for part in message.parts if (one := part_for_one(part))}:
+    for entity_id in dict.fromkeys(one for part in message.parts if (one := part_for_one(part))):
         own = [part for part in message.parts if part_for_one(part) == entity_id]
         seen.append((msgspec.structs.replace(message, parts=own), entity_id))
     return seen

@@ -67,8 +67,10 @@ class Sharing:
         bus: Bus,
         clock: Clock,
         fold_own: Callable[[Announcement], None],
+        steady: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`fold_own` is told what others announce of runs that are driven here."""
+        """`fold_own` is told what others announce of runs that are driven here. `steady` is the time in
+        seconds by a clock that nobody can set."""
         self._link = link
         self._store = store
         self._moments = store.moments
@@ -77,11 +79,12 @@ class Sharing:
         self._bus = bus
         self._clock = clock
         self._fold_own = fold_own
+        self._steady = steady
         self._telling = Telling(link, self._name)
         self._asking = Asking(self._telling)
         self._catching_up = CatchingUp(store, announcer, bus)
         self._followed: dict[str, _Followed] = {}
-        self._runs: set[str] = set()
+        self._runs: dict[str, None] = {}
         """Those that somebody watches here."""
         self._growing: set[str] = set()
         self._listeners: list[Callable[[News], None]] = []
@@ -131,13 +134,13 @@ class Sharing:
             followed.known.active |= {run.id for run in active}
             await self._ask([id], [])
         elif kind == "run":
-            self._runs.add(id)
+            self._runs[id] = None
             await self._link.follow(channel)
             await self._ask([], [id])
 
     def leave(self, channel: str) -> None:
         kind, _, id = channel.partition(":")
-        self._runs.discard(id)
+        self._runs.pop(id, None)
         if kind == "space":
             self._followed.pop(id, None)
             self._announcer.left(id)
@@ -280,9 +283,9 @@ class Sharing:
 
     async def _watch(self) -> None:
         while True:
-            asleep = time.monotonic()
+            asleep = self._steady()
             await asyncio.sleep(LOOK_SECONDS)
-            if time.monotonic() - asleep > SLEPT_SECONDS:
+            if self._steady() - asleep > SLEPT_SECONDS:
                 self._behind.set()
             try:
                 await self._look()

@@ -84,7 +84,7 @@ class Trail:
         return self._tell(lambda place, target: SubagentCall(**_at(place, target), call=seen))
 
     def ended(self, run: Run) -> list[Announcement]:
-        child = msgspec.structs.replace(child_of(run, self._text, []), calls=UNSET)
+        child = child_of(run, self._text, UNSET)
         return self._tell(lambda place, target: SubagentEnded(**_at(place, target), child=child))
 
     def _tell(
@@ -131,7 +131,7 @@ def seen_call(call: Call, child: Child | Unset = UNSET) -> ChildCall | None:
     )
 
 
-def child_of(run: Run, text: str, calls: list[ChildCall]) -> Child:
+def child_of(run: Run, text: str, calls: list[ChildCall] | Unset) -> Child:
     has_ended = run.ended
     return Child(
         run_id=run.id,

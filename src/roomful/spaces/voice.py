@@ -72,7 +72,7 @@ class Voice:
         self._has_ended = False
         self._out = Outbox(lease, store, self._release, self._learn, is_sure)
         self._spares: dict[tuple[str, str | None], list[str]] = {}
-        self._unsaved: set[str] = set()
+        self._unsaved: dict[str, None] = {}
         self._answered: dict[str, Part] = {}
         """Parts whose answers came elsewhere, as they are stored."""
         self._later = Later(SAVE_SECONDS, self._save)
@@ -431,7 +431,7 @@ class Voice:
         self._announcer(list(announcements))
 
     def _save_soon(self, space_id: str) -> None:
-        self._unsaved.add(space_id)
+        self._unsaved[space_id] = None
         self._later.come()
 
     def _save(self) -> None:

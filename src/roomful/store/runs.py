@@ -21,7 +21,8 @@ INSERT INTO runs (id, agent_id, status, root_run_id, created_at, ended_at, paren
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"""
 _SAVE = "UPDATE runs SET status = ?, ended_at = ?, tokens = ?, body = ? WHERE id = ?"
 _SHOW = """
-INSERT INTO run_spaces (space_id, created_at, run_id, is_active) VALUES (?, ?, ?, ?)
+INSERT INTO run_spaces (space_id, created_at, run_id, is_active)
+SELECT id, ?, ?, ? FROM spaces WHERE id = ?
 ON CONFLICT (space_id, created_at, run_id) DO UPDATE SET is_active = excluded.is_active
 WHERE run_spaces.is_active <> excluded.is_active"""
 _CLAIM = """
@@ -31,7 +32,9 @@ WHERE id = ? AND status IN ('queued', 'running') AND (owner IS NULL OR NOT EXIST
 )) AND NOT (in_turn AND EXISTS (
   SELECT 1 FROM runs b WHERE b.in_turn AND b.agent_id = runs.agent_id AND b.id <> runs.id
     AND b.status IN ('queued', 'running')
-    AND (b.owner IS NOT NULL OR (b.created_at, b.id) < (runs.created_at, runs.id))
+    AND ((b.created_at, b.id) < (runs.created_at, runs.id) OR EXISTS (
+      SELECT 1 FROM workers WHERE workers.id = b.owner AND workers.until >= moment()
+    ))
 )) RETURNING fence, body"""
 _TAKE_OVER = "UPDATE runs SET owner = ?, fence = fence + 1 WHERE id = ? RETURNING fence"
 _UNOWNED = f"""
@@ -193,5 +196,6 @@ def _tokens(run: Run) -> int:
     return 0 if run.usage is UNSET else run.usage.total
 
 
-def _shown(run: Run) -> list[tuple[str, str, str, bool]]:
-    return [(space_id, run.created_at, run.id, not run.ended) for space_id in run.shown_in]
+def _shown(run: Run) -> list[tuple[str, str, bool, str]]:
+    """A space that was removed meanwhile is left out."""
+    return [(run.created_at, run.id, not run.ended, space_id) for space_id in run.shown_in]

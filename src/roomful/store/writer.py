@@ -1,18 +1,17 @@
-"""The one thread that writes: it takes what waits, stores it in one transaction and announces it in order."""
+"""The one that writes: it takes what waits, stores it in one transaction and announces it in order."""
 
 import asyncio
 import logging
-import queue
-import threading
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, TypeAlias
 
 from roomful.domain.errors import RoomfulError, Unavailable
 from roomful.store.announced import Announced
-from roomful.store.database import Collided, Database, Write
+from roomful.store.database import Collided, Database, Write, WritingEnded
+from roomful.store.hand import Hand, ThreadHand
 
-MOST_IN_A_BATCH = 256
 MOST_WAITING = 10_000
 ATTEMPTS = 4
 PAUSE_SECONDS = 0.1
@@ -44,21 +43,24 @@ class Ticket:
 
 
 class Writer:
-    """`submit` and what follows a batch happen on the event loop, everything between them on the thread."""
+    """`submit` and what follows a batch happen on the event loop, everything between them by the hand."""
 
-    def __init__(self, db: Database, name: str, announced: Announced) -> None:
+    def __init__(
+        self, db: Database, name: str, announced: Announced, hand: "Hand[Ticket] | None" = None
+    ) -> None:
         self._db = db
         self._name = name
         self._announced = announced
         self._loop = asyncio.get_running_loop()
-        self._queue: queue.SimpleQueue[Ticket | None] = queue.SimpleQueue()
         self.waiting = 0
         self.messages_stored = 0
         self._number = 0
+        self.is_over = False
+        """The database takes no writes until it is opened anew."""
         self._failing = False
-        self._closing = threading.Event()
-        self._thread = threading.Thread(target=self._serve, name="roomful-writer", daemon=True)
-        self._thread.start()
+        self._is_closed = False
+        self._hand: Hand[Ticket] = hand or ThreadHand[Ticket]()
+        self._hand.start(self._serve)
 
     def submit(
         self,
@@ -69,45 +71,28 @@ class Writer:
     ) -> asyncio.Future[list[Any]]:
         """`spaces` are those whose order the writes change, `runs` those that others may write to as well."""
         future: asyncio.Future[list[Any]] = self._loop.create_future()
-        if self._closing.is_set():
+        if self._is_closed:
             future.set_exception(Unavailable("The store is closed."))
         elif self.waiting >= MOST_WAITING:
             future.set_exception(Unavailable(f"{MOST_WAITING} commits are waiting already; try again."))
         else:
             self.waiting += 1
-            self._queue.put(Ticket(writes, spaces, then, future, runs))
+            self._hand.give(Ticket(writes, spaces, then, future, runs))
         return future
 
     async def close(self) -> None:
         """Stores what is waiting, then ends."""
-        if not self._closing.is_set():
-            self._closing.set()
-            self._queue.put(None)
-        await asyncio.to_thread(self._thread.join)
+        self._is_closed = True
+        await self._hand.close()
 
-    def _serve(self) -> None:
-        while batch := self._take():
-            try:
-                number = self._store(batch)
-            except Exception as error:  # noqa: BLE001 - the thread's outermost seam: the house goes on
-                self._refuse(batch, error)
-            else:
-                self._note(None)
-                self._deliver(number, batch)
-
-    def _take(self) -> list[Ticket]:
-        """What is waiting, at least one; empty at the end."""
-        batch: list[Ticket] = []
-        while len(batch) < MOST_IN_A_BATCH:
-            try:
-                ticket = self._queue.get(block=not batch)
-            except queue.Empty:
-                break
-            if ticket is None:
-                self._queue.put(None)
-                break
-            batch.append(ticket)
-        return batch
+    def _serve(self, batch: list[Ticket]) -> None:
+        try:
+            number = self._store(batch)
+        except Exception as error:  # noqa: BLE001 - the thread's outermost seam: the house goes on
+            self._refuse(batch, error)
+        else:
+            self._note(None)
+            self._deliver(number, batch)
 
     def _store(self, batch: list[Ticket]) -> int | None:
         """Answers with the batch's number, or None when nothing was written."""
@@ -186,21 +171,14 @@ class Writer:
             try:
                 self._db.begin()
                 return self._db.rows(_LAST, (self._name,)) == [(number,)]
+            except WritingEnded:
+                return False
             except Unavailable as error:
-                self._refuse(self._drained(), error)
+                self._refuse(self._hand.waiting(), error)
             finally:
                 self._db.rollback()
-            if self._closing.wait(PAUSE_SECONDS):
+            if self._hand.pause(PAUSE_SECONDS):
                 return False
-
-    def _drained(self) -> Iterable[Ticket]:
-        """Everything that is waiting now."""
-        for _ in range(self._queue.qsize()):
-            ticket = self._queue.get()
-            if ticket is None:
-                self._queue.put(None)
-            else:
-                yield ticket
 
     def _refuse(self, tickets: Iterable[Ticket], error: Exception) -> None:
         self._note(error)
@@ -211,6 +189,7 @@ class Writer:
 
     def _note(self, error: Exception | None) -> None:
         """An outage is logged when it begins and when it ends, however many commits it costs."""
+        self.is_over = self.is_over or isinstance(error, WritingEnded)
         if error is None or isinstance(error, Unavailable):
             if error is not None and not self._failing:
                 log.error("the database cannot be written: %s", error)
@@ -222,7 +201,7 @@ class Writer:
 
     def _deliver(self, number: int | None, batch: list[Ticket]) -> None:
         try:
-            self._loop.call_soon_threadsafe(self._finish, number, batch)
+            self._hand.tell(self._loop, partial(self._finish, number, batch))
         except RuntimeError:
             log.warning("the event loop is closed: %d commits have nobody to tell", len(batch))
 

@@ -32,7 +32,7 @@ class Readers:
 
     def __init__(self, house: House) -> None:
         self._house = house
-        self._open: set[Reader] = set()
+        self._open: dict[Reader, None] = {}
         self._counts: Counter[str] = Counter()
         self._is_draining = False
         self._turn = 0
@@ -50,7 +50,7 @@ class Readers:
         if 0 < most <= self._counts[entity_id]:
             raise RateLimited(f"you have {most} streams open already: close one first")
         self._counts[entity_id] += 1
-        self._open.add(reader)
+        self._open[reader] = None
         self._nobody.clear()
         if self._looking is None:
             self._looking = asyncio.create_task(self._look())
@@ -58,7 +58,7 @@ class Readers:
     def dismiss(self, reader: Reader) -> None:
         if reader not in self._open:
             return
-        self._open.discard(reader)
+        del self._open[reader]
         entity_id = reader.principal.entity_id
         self._counts[entity_id] -= 1
         if not self._counts[entity_id]:

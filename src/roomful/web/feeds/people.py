@@ -94,10 +94,10 @@ class People:
             mine = await self._house.store.my_spaces(person.entity_id)
             if moves == person.moves:
                 break
-        now = frozenset(each.space.id for each in mine)
-        for space_id in person.spaces - now:
+        now = [each.space.id for each in mine]
+        for space_id in person.spaces.difference(now):
             self._house.bus.end_relay(space_channel(space_id), person.channel)
-        person.spaces = now
+        person.spaces = frozenset(now)
         for space_id in now:
             self._house.bus.relay(space_channel(space_id), person.channel)
         await asyncio.gather(*(self._house.bus.follows(space_channel(id)) for id in now))

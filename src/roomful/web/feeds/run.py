@@ -90,7 +90,8 @@ class RunFeed:
     async def _messages(self, run: Run, calls: list[Call]) -> list[Message]:
         """Where its calls show themselves, and what it said lately in its spaces without a call."""
         found: dict[str, Message] = {}
-        for place in {(place.space_id, place.message_id) for call in calls for place in call.places}:
+        places = [(place.space_id, place.message_id) for call in calls for place in call.places]
+        for place in dict.fromkeys(places):
             if (message := await self._house.store.message(*place)) is not None:
                 found[message.id] = message
         for space_id in run.shown_in:

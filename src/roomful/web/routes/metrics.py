@@ -1,5 +1,6 @@
 """Figures of this process in Prometheus' text format."""
 
+import asyncio
 import contextlib
 import resource
 import time
@@ -34,6 +35,7 @@ def _figures(desk: Desk) -> list[tuple[str, str, float]]:
         ("roomful_streams_open", "Event streams that are open.", len(desk.readers)),
         ("roomful_messages_stored_total", "Messages stored since the start.", store.messages_stored),
         ("roomful_store_commits_waiting", "Commits that are not stored yet.", store.commits_waiting),
+        ("roomful_tasks", "Tasks on the event loop.", len(asyncio.all_tasks())),
         ("process_cpu_seconds_total", "User and system time spent.", round(time.process_time(), 3)),
     ]
     if (memory := _resident_bytes()) is not None:

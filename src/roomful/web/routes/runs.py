@@ -1,13 +1,13 @@
 """Runs: looked at, stopped, answered."""
 
-import contextlib
+from collections.abc import Sequence
 from typing import get_args
 
 from starlette.types import ASGIApp
 
 from roomful.domain.changes import Change
 from roomful.domain.entities import Principal
-from roomful.domain.errors import Conflict, Forbidden, Invalid, NotFound
+from roomful.domain.errors import Forbidden, Invalid, NotFound
 from roomful.domain.inspection import Inspection
 from roomful.domain.runs import Run, RunStatus
 from roomful.domain.shape import UNSET, Json, Noun, Unset
@@ -85,21 +85,21 @@ async def retry_run(ask: Ask[None, NoQuery, Seen]) -> ASGIApp:
 
 
 async def answer_call(ask: Ask[ToolResult, NoQuery, Seen]) -> ASGIApp:
-    await answer(ask.house, ask.principal, ask.about[0], ask.body)
     accepted = Accepted("accepted")
-    if recall := ask.remember(accepted, 200):
-        with contextlib.suppress(Conflict):
-            await ask.house.store.commit(recall)
+    await answer(ask.house, ask.principal, ask.about[0], ask.body, ask.remember(accepted, 200))
     return json_answer(accepted)
 
 
-async def answer(house: House, me: Principal, run: Run, sent: ToolResult) -> None:
+async def answer(
+    house: House, me: Principal, run: Run, sent: ToolResult, also: Sequence[Change] = ()
+) -> None:
+    """`also` is stored with it."""
     if me.is_admin:
         raise Forbidden("the admin key does not answer cards: name a member in X-Roomful-As")
     if (sent.result is UNSET) != sent.close:
         raise Invalid("result: give the answer in `result`, or `close: true` to end a poll")
     result = None if sent.result is UNSET else sent.result
-    await house.answers.answer(me, run.id, _call_id(sent), result, close=sent.close)
+    await house.answers.answer(me, run.id, _call_id(sent), result, close=sent.close, also=also)
 
 
 def _call_id(sent: ToolResult) -> str:

@@ -1,0 +1,87 @@
+"""What does a writer's work: a thread of its own, which takes whatever waits at once."""
+
+import asyncio
+import queue
+import threading
+from collections.abc import Callable, Iterator
+from typing import Generic, Protocol, TypeVar
+
+MOST_IN_A_BATCH = 256
+
+T = TypeVar("T")
+
+
+class Hand(Protocol[T]):
+    """Does work in the order in which it is handed in, a batch at a time. `start` comes first, on the event
+    loop, as do `give` and `close`; `work` uses the rest."""
+
+    def start(self, work: Callable[[list[T]], None]) -> None: ...
+    def give(self, item: T) -> None: ...
+    async def close(self) -> None:
+        """Does what is waiting, then ends."""
+        ...
+
+    def tell(self, loop: asyncio.AbstractEventLoop, tell: Callable[[], None]) -> None:
+        """Has the event loop call this, in the order of the telling. RuntimeError when the loop is closed."""
+        ...
+
+    def waiting(self) -> Iterator[T]:
+        """Takes everything that is waiting now."""
+        ...
+
+    def pause(self, seconds: float) -> bool:
+        """Returns after so long; True, and at once, when it is to end."""
+        ...
+
+
+class ThreadHand(Generic[T]):
+    def __init__(self) -> None:
+        self._queue: queue.SimpleQueue[T | None] = queue.SimpleQueue()
+        self._closing = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def start(self, work: Callable[[list[T]], None]) -> None:
+        self._thread = threading.Thread(target=self._serve, args=(work,), name="roomful-writer", daemon=True)
+        self._thread.start()
+
+    def give(self, item: T) -> None:
+        self._queue.put(item)
+
+    async def close(self) -> None:
+        if not self._closing.is_set():
+            self._closing.set()
+            self._queue.put(None)
+        if self._thread is not None:
+            await asyncio.to_thread(self._thread.join)
+
+    def tell(self, loop: asyncio.AbstractEventLoop, tell: Callable[[], None]) -> None:
+        loop.call_soon_threadsafe(tell)
+
+    def waiting(self) -> Iterator[T]:
+        for _ in range(self._queue.qsize()):
+            item = self._queue.get()
+            if item is None:
+                self._queue.put(None)
+            else:
+                yield item
+
+    def pause(self, seconds: float) -> bool:
+        return self._closing.wait(seconds)
+
+    def _serve(self, work: Callable[[list[T]], None]) -> None:
+        while batch := self._take():
+            work(batch)
+
+    def _take(self) -> list[T]:
+        """What is waiting, at least one; empty at the end."""
+        batch: list[T] = []
+        while len(batch) < MOST_IN_A_BATCH:
+            try:
+                item = self._queue.get(block=not batch)
+            except queue.Empty:
+                break
+            if item is None:
+                self._queue.put(None)
+                break
+            batch.append(item)
+        return batch
