@@ -123,6 +123,17 @@ def test_who_may_answer_is_a_rule_of_its_own(house: Roomful, model: FakeOpenAI) 
     assert _finish(ada, waiting, grace, {"approved": True})["answeredBy"] == "grace"
 
 
+def test_what_one_space_agreed_to_for_good_is_asked_in_another(house: Roomful, model: FakeOpenAI) -> None:
+    ada, grace = _world(house, model)
+    house.space("other", "ada", "payer")
+    _ask(model)
+    _finish(ada, _pause(ada), grace, {"approved": True, "remember": "tool"})
+    _ask(model)
+    with ada.listen("other") as listener:
+        ada.say("other", "pay it")
+        listener.wait_for("run.waiting_tool")
+
+
 @pytest.mark.parametrize("remember", ["tool", "arguments"])
 def test_a_remembered_approval_is_listed_used_and_revocable(
     house: Roomful, model: FakeOpenAI, remember: str

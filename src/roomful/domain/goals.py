@@ -19,6 +19,8 @@ class Goal(Noun):
     status: str = OPEN
     space_id: str | Unset = UNSET
     """Where its words were written. Unset: in no space."""
+    read_spaces: list[str] | Unset = UNSET
+    """The spaces whose content the run knew that wrote it."""
 
 
 def check_goal(description: str, status: str) -> None:

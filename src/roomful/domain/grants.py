@@ -25,9 +25,11 @@ class Granted:
         for grant in grants:
             self._by_tool.setdefault(grant.tool_name, []).append(grant)
 
-    def whatever(self, tool_name: str) -> bool:
-        """Whether some space granted the tool with any arguments."""
-        return any(grant.args_hash is UNSET for grant in self._by_tool.get(tool_name, ()))
+    def whatever(self, tool_name: str, space_ids: Sequence[str]) -> bool:
+        """Whether every one of these spaces granted the tool with any arguments."""
+        of_tool = self._by_tool.get(tool_name, ())
+        granted = {grant.space_id for grant in of_tool if grant.args_hash is UNSET}
+        return bool(space_ids) and granted.issuperset(space_ids)
 
     def covers(self, tool_name: str, space_ids: Sequence[str], args: Json) -> bool:
         """Whether every one of these spaces granted this very call."""

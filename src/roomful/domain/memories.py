@@ -27,6 +27,8 @@ class Memory(Noun):
     """The message that started the run which wrote it."""
     entity_id: str | Unset = UNSET
     """Who sent that message, or wrote this memory by hand."""
+    read_spaces: list[str] | Unset = UNSET
+    """The spaces whose content the run knew that wrote it."""
 
 
 def check_memory(key: str, value: Json) -> None:

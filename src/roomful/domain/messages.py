@@ -49,6 +49,10 @@ class ApprovalCard(Noun):
     approved: bool | Unset = UNSET
     """What was decided, once it was."""
     reason: str | Unset = UNSET
+    from_space_ids: list[str] | Unset = UNSET
+    """What is asked is whether content of these spaces may be shown,"""
+    to_space_ids: list[str] | Unset = UNSET
+    """here, where not everybody may read it there."""
 
 
 class ToolCallPart(Noun, tag_field="type", tag="tool_call"):

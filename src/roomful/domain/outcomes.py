@@ -9,6 +9,8 @@ class Done(Frozen, tag_field="type", tag="done"):
     value: Json
     told: Json | Unset = UNSET
     """What the model is told when it differs from what the part holds."""
+    read_spaces: tuple[str, ...] = ()
+    """The spaces whose content it carries."""
 
 
 class Failed(Frozen, tag_field="type", tag="failed"):

@@ -30,6 +30,8 @@ class Plan(Noun):
     last_run_at: str | Unset = UNSET
     space_id: str | Unset = UNSET
     """Where it was made."""
+    read_spaces: list[str] | Unset = UNSET
+    """The spaces whose content the run knew that wrote it."""
 
 
 class PlanDue(Noun):

@@ -26,6 +26,8 @@ class Trigger(Noun):
     message_id: str | Unset = UNSET
     entity_id: str | Unset = UNSET
     payload: Json | Unset = UNSET
+    read_spaces: list[str] | Unset = UNSET
+    """The spaces whose content the payload carries."""
 
 
 class RunError(Noun):
@@ -87,10 +89,18 @@ class Run(Noun):
     """It begins only when no other such run of its agent is at work."""
     at_work_since: str | Unset = UNSET
     """When it went to work for the last time. Unset while it waits."""
+    read_spaces: list[str] | Unset = UNSET
+    """The spaces whose content it knew when it was stored; what its calls have read since stands there."""
 
     @property
     def ended(self) -> bool:
         return self.status in ENDED
+
+    def learn(self, *space_ids: str | Unset) -> bool:
+        """It knows content of these spaces from now on. Tells whether one is new to it."""
+        known = self.read_spaces or []
+        self.read_spaces = list(dict.fromkeys([*known, *(each for each in space_ids if each)]))
+        return len(self.read_spaces) > len(known)
 
 
 class Lease(Noun):
@@ -120,6 +130,31 @@ class Awaited(Noun):
 
     def includes(self, entity_id: str, kind: str) -> bool:
         return entity_id in self.entity_ids or kind in self.kinds
+
+
+class Held(Noun):
+    """A call that goes to a guarded space only with consent, and whom that was asked of."""
+
+    space_ids: list[str]
+    """Where it is to go."""
+    sources: list[str]
+    """The spaces of which the run knows something that not everybody there may read."""
+    target_entity_id: str | Unset = UNSET
+    asked_in: str | Unset = UNSET
+    """One of the sources. Unset: nobody could be asked."""
+    asked_of: str | Unset = UNSET
+    """The only member who sees the question there."""
+    approvers: list[str] = []
+    is_told: bool = False
+    """The spaces where it does not appear were told so."""
+
+
+class Consent(Noun):
+    """Who agreed that a call is shown where it goes, and where that was asked."""
+
+    place: Place
+    by: str
+    at: str
 
 
 class Call(Noun):
@@ -165,6 +200,19 @@ class Call(Noun):
     started_at: str | Unset = UNSET
     """When the model began to write it."""
     ended_at: str | Unset = UNSET
+    read_spaces: list[str] | Unset = UNSET
+    """The spaces whose content its outcome carries."""
+    is_withheld: bool | Unset = UNSET
+    """Not everybody who sees the call may read all of them there: its outcome is for the model alone."""
+    held: Held | Unset = UNSET
+    consent: Consent | Unset = UNSET
+    is_plain: bool | Unset = UNSET
+    """Plain words of the model, which could not be heard without consent."""
+
+    def read(self, *space_ids: str) -> None:
+        """Its outcome carries content of these spaces, too."""
+        if space_ids:
+            self.read_spaces = list(dict.fromkeys([*(self.read_spaces or ()), *space_ids]))
 
     def settled(self, at: str) -> "Call":
         """Notes when it ended, if its status says that it has."""
@@ -187,6 +235,8 @@ class Step(Noun):
     """When the model's answer was over; its calls are executed after that."""
     price: Price | Unset = UNSET
     """What the model cost then, if the configuration said it."""
+    is_withheld: bool | Unset = UNSET
+    """Not told in the parts that show the run: not everybody there may read what it had read."""
 
 
 class Handed(Noun):

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from roomful.domain.outcomes import Done, Failed, Outcome
 from roomful.domain.ports import CallContext, Store
 from roomful.domain.runs import WAITING, Run
-from roomful.domain.shape import UNSET, Json, clean_text
+from roomful.domain.shape import UNSET, Json, clean_text, encode_json
 from roomful.domain.tools import Builtin, ToolSpec
 from roomful.executors.scoped import in_scope
 from roomful.recall.context import in_words
@@ -79,7 +79,7 @@ class BuiltinExecutor:
             {"id": m.id, "from": m.entity_id, "at": m.created_at, "text": in_words(m, READ_CHARACTERS)}
             for m in messages
         ]
-        return Done({"spaceId": space_id, "messages": told})
+        return Done({"spaceId": space_id, "messages": told}, read_spaces=(space_id,))
 
     async def _my_runs(self, context: CallContext) -> Outcome:
         wanted = context.args.get("status")
@@ -116,7 +116,20 @@ class BuiltinExecutor:
         text = await asyncio.to_thread(data.decode, errors="replace")
         piece = {"blobId": blob_id, "text": clean_text(text[start : start + limit]), "offset": start}
         more = {"nextOffset": start + limit} if start + limit < len(text) else {}
-        return Done({**piece, "length": len(text), **more})
+        read = await self._spaces_of(context, blob_id)
+        return Done({**piece, "length": len(text), **more}, read_spaces=read)
+
+    async def _spaces_of(self, context: CallContext, blob_id: str) -> tuple[str, ...]:
+        """Where a blob comes from: this very run, a space where it was shown, else anywhere the agent is."""
+        calls = await self._store.calls(context.run.id)
+        if any(blob_id.encode() in encode_json([call.result, call.told]) for call in calls):
+            return ()
+        shown = await self._store.blob_spaces(blob_id)
+        if not shown:
+            return tuple(space.id for space, _ in await self._store.spaces_of(context.agent_id))
+        known = [space_id for space_id in shown if space_id in (context.run.read_spaces or ())]
+        mine = [each for each in shown if await self._store.role(each, context.agent_id) is not None]
+        return (*known, *mine, *shown)[:1]
 
 
 def _waiting_for(run: Run) -> dict[str, Json]:

@@ -15,6 +15,7 @@ from roomful.domain.shape import UNSET, Json, Noun, Unset, clean_json
 from roomful.executors.builtin import Operation
 from roomful.executors.scoped import in_scope
 from roomful.runs.schedules import first_time, iso_of
+from roomful.spaces.flow import read_elsewhere, spaces_of
 
 Text = Annotated[str, msgspec.Meta(min_length=1)]
 
@@ -67,8 +68,8 @@ class Planning:
 
     async def _get(self, context: CallContext) -> Outcome:
         wanted = context.args.get("status")
-        plans = (await self._known(context)).values()
-        return Done({"plans": [_told(plan) for plan in plans if wanted in (None, plan.status)]})
+        plans = [plan for plan in (await self._known(context)).values() if wanted in (None, plan.status)]
+        return Done({"plans": [_told(plan) for plan in plans]}, read_spaces=spaces_of(plans))
 
     async def _known(self, context: CallContext) -> dict[str, Plan]:
         plans = await self._store.plans_of(context.agent_id)
@@ -103,7 +104,11 @@ class Planning:
             raise Invalid(f"you have no plan {wanted.id[:80]!r}: leave the id out to make a new one")
         now = self._clock.iso()
         changed = msgspec.structs.replace(
-            old, name=wanted.name, instruction=wanted.instruction, updated_at=now
+            old,
+            name=wanted.name,
+            instruction=wanted.instruction,
+            updated_at=now,
+            read_spaces=read_elsewhere(context.run, old.space_id),
         )
         if wanted.has_time:
             return self._timed(changed, wanted)
@@ -126,6 +131,7 @@ class Planning:
             created_at=now,
             updated_at=now,
             space_id=context.call.active_space_id,
+            read_spaces=read_elsewhere(context.run, context.call.active_space_id),
         )
         return self._timed(plan, wanted)
 
@@ -154,6 +160,7 @@ def _in_short(plan: Plan) -> dict[str, Json]:
 def _told(plan: Plan) -> dict[str, Json]:
     told = msgspec.to_builtins(plan)
     del told["agentId"]
+    told.pop("readSpaces", None)
     return told
 
 

@@ -14,6 +14,7 @@ from roomful.domain.ports import CallContext, Clock, Store
 from roomful.domain.shape import UNSET, Json, clean_json, clean_text
 from roomful.executors.builtin import Operation
 from roomful.executors.scoped import in_scope, place_of_call
+from roomful.spaces.flow import read_elsewhere
 
 T = TypeVar("T", Memory, Goal)
 A = TypeVar("A", bound=msgspec.Struct)
@@ -64,7 +65,7 @@ class Remembering:
         }
 
     async def _set_memories(self, context: CallContext, wanted: _Facts) -> Json:
-        trigger, now = context.run.trigger, self._clock.iso()
+        trigger, now, here = context.run.trigger, self._clock.iso(), place_of_call(context)
         made: dict[str, Memory] = {}
         for fact in wanted.memories:
             key, value = clean_text(fact.key), clean_json(fact.value)
@@ -75,10 +76,11 @@ class Remembering:
                 value=value,
                 created_at=now,
                 updated_at=now,
-                space_id=place_of_call(context) or UNSET,
+                space_id=here or UNSET,
                 run_id=context.run.id,
                 message_id=trigger.message_id,
                 entity_id=trigger.entity_id,
+                read_spaces=read_elsewhere(context.run, here),
             )
         await self._store.commit([PutMemories(context.agent_id, tuple(made.values()), MOST_MEMORIES)])
         return {"remembered": list(made)}
@@ -120,6 +122,7 @@ class Remembering:
             updated_at=now,
             status=clean_text(aim.status) if aim.status is not None else status,
             space_id=here or (known.space_id if known else UNSET),
+            read_spaces=read_elsewhere(context.run, here),
         )
 
     async def _delete_goals(self, context: CallContext, wanted: _Ids) -> Json:

@@ -13,6 +13,7 @@ from roomful.domain.shape import UNSET, Unset, encode_json
 from roomful.domain.spaces import Member, Space
 from roomful.recall.notes import write_notes
 from roomful.recall.plans import plan_in_words, plan_lines
+from roomful.spaces.flow import spaces_of
 from roomful.spaces.history import History
 from roomful.spaces.scope import place_of, scope_at
 
@@ -47,6 +48,8 @@ class Told(msgspec.Struct, frozen=True):
 
     system: str
     notes: str
+    read_spaces: Sequence[str] = ()
+    """The spaces whose content both hold, beside the one where the run began."""
 
 
 async def describe(store: Store, history: History, agent: AgentSpec, run: Run, scene: Scene) -> Told:
@@ -61,12 +64,13 @@ async def describe(store: Store, history: History, agent: AgentSpec, run: Run, s
     scope = await scope_at(store, run.agent_id, place_of(run), sources, scene.members)
     told = await _facts(store, history, agent, run, scene)
     told += _elsewhere([other for other in others if scope.covers(_began_in(other))])
-    notes = write_notes(
-        [memory for memory in memories if scope.covers(memory.space_id)],
-        [goal for goal in goals if scope.covers(goal.space_id)],
-        plan_lines([plan for plan in plans if scope.covers(plan.space_id)]),
-    )
-    return Told(system="\n\n".join(told), notes=notes)
+    memories = [memory for memory in memories if scope.covers(memory.space_id)]
+    goals = [goal for goal in goals if scope.covers(goal.space_id)]
+    plans = [plan for plan in plans if scope.covers(plan.space_id)]
+    notes = write_notes(memories, goals, plan_lines(plans))
+    shared = _told_of(run, scene)
+    read = (*([shared] if shared else ()), *spaces_of([*memories, *goals, *plans]))
+    return Told(system="\n\n".join(told), notes=notes, read_spaces=read)
 
 
 async def _facts(store: Store, history: History, agent: AgentSpec, run: Run, scene: Scene) -> list[str]:

@@ -10,7 +10,7 @@ from roomful.domain.runs import Call, Run, Step, Trigger
 from roomful.domain.shape import UNSET, Unset
 from roomful.domain.tools import Visibility
 from roomful.domain.usage import Cost, Usage
-from roomful.spaces.trails import child_of, seen_call
+from roomful.spaces.trails import child_of, seen_call, text_told
 
 
 class _Tree:
@@ -132,7 +132,7 @@ def _shown_run(
     run: Run, calls: Sequence[Call], steps: Sequence[Step], shown: Mapping[str, str], names: Mapping[str, str]
 ) -> InspectedRun:
     """Its words are one step: where it asked its model again is not seen."""
-    child = child_of(run, "".join(step.text for step in steps), [])
+    child = child_of(run, text_told(steps), [])
     usage = child.usage or Usage()
     told = InspectedStep(number=0, text=child.text, usage=usage)
     return InspectedRun(

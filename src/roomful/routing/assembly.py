@@ -5,12 +5,14 @@ from typing import assert_never
 from roomful.domain.arguments import Arguments, Op, pointer
 from roomful.domain.deltas import CallOpened
 from roomful.domain.events import CallInput, CallStarted, TextDelta, TextStarted
+from roomful.domain.grants import Granted
 from roomful.domain.messages import Asks
-from roomful.domain.runs import Call, CallStatus, Place, WaitsFor
+from roomful.domain.runs import Call, CallStatus, Held, Place, WaitsFor
 from roomful.domain.shape import UNSET, Json, Unset, clean_text
 from roomful.domain.tools import TextShape, ToolCallShape, ToolSpec, Visibility
-from roomful.routing.route import Route, RouteFinder
+from roomful.routing.route import Route, RouteFinder, Settled
 from roomful.routing.scanner import ArgumentScanner, Broken, Closed, Key, Piece, TextEnd, Token, Value
+from roomful.spaces.flow import refusal
 from roomful.spaces.voice import Voice
 from roomful.tools import check_arguments, strip_routing
 
@@ -23,20 +25,26 @@ class Assembly:
         call_id: str,
         opened: CallOpened,
         spec: ToolSpec | None,
-        finder: RouteFinder | None,
+        finder: RouteFinder | Settled | None,
         voice: Voice,
         step: int,
         *,
-        is_granted: bool = False,
+        granted: Granted,
+        is_let_in: bool = False,
     ) -> None:
+        """`is_let_in`: a person agreed that it is shown where it goes."""
         self.call_id = call_id
         self.opened = opened
         self.spec = spec
         self.failure: str | None = None
         self.closed = False
         self.places: list[Place] = []
-        self.needs_approval = spec is not None and spec.approval is not None and not is_granted
+        self.needs_approval = spec is not None and spec.approval is not None
         self.visibility = _visibility(spec, asks=self.needs_approval)
+        self.held: Held | None = None
+        """Where it goes it may not be shown without consent, which is asked for elsewhere."""
+        self._is_let_in = is_let_in
+        self._granted = granted
         self.args: dict[str, Json] = {}
         self._finder = finder
         self._voice = voice
@@ -49,6 +57,7 @@ class Assembly:
         self._seen: set[str] = set()
         self._is_open = False
         self._is_judged = False
+        self._is_judged_here = False
         self._length = 0
         self._hidden: frozenset[str | None] = frozenset()
         if spec is not None and spec.route.injected:
@@ -62,6 +71,8 @@ class Assembly:
 
     @property
     def audience(self) -> str | None:
+        if self.held is not None:
+            return self.held.asked_of or None
         return self.route.entity if self.route is not None else None
 
     @property
@@ -74,7 +85,7 @@ class Assembly:
 
     @property
     def shows_text(self) -> bool:
-        return self.spec is not None and isinstance(self.spec.shape, TextShape)
+        return self.spec is not None and self.spec.shape_is_text and self.held is None
 
     def feed(self, text: str) -> None:
         self._raw.append(text)
@@ -154,28 +165,59 @@ class Assembly:
         route, spec = self.route, self.spec
         if self._is_open or route is None or spec is None or self.failure is not None or not route.spaces:
             return
+        if not self._is_judged_here:
+            self._judge_route(spec, route)
+        if self.failure is not None:
+            return
         if not self.shows_text and self.visibility in (Visibility.HIDDEN, Visibility.RESULT):
             return
         so_far = self._so_far.at(self._so_far.mark())
         if isinstance(spec.shape, TextShape) and not _is_said(so_far.get(spec.shape.from_arg)):
             return
         self._is_open = True
-        for space_id in route.spaces:
+        for space_id in self._shown_spaces(route):
             part_id = self._start_in(space_id, spec)
             message_id = self._voice.message_id(space_id)
             self.places.append(Place(space_id=space_id, message_id=message_id, part_id=part_id))
         if so_far:
             self._show([("set", pointer(key), value) for key, value in so_far.items()])
 
+    def _judge_route(self, spec: ToolSpec, route: Route) -> None:
+        """Once, before anything of it is shown: whether people there agreed to it already, and whether it may
+        come in with what it may carry."""
+        self._is_judged_here = True
+        if spec.approval is not None and self._granted.whatever(spec.name, route.spaces):
+            self.needs_approval, self.visibility = False, spec.visibility
+        if not self._is_let_in:
+            self._ask_to_come_in(route)
+
+    def _ask_to_come_in(self, route: Route) -> None:
+        """If nothing but its name will be seen, it passes."""
+        if not self.shows_text and self.visibility not in (Visibility.FULL, Visibility.RESULT):
+            return
+        self.held = self._voice.flow.hold(route.spaces, route.entity)
+        if self.held is None:
+            return
+        if self.held.asked_in is UNSET:
+            self.failure = refusal(self.held)
+        else:
+            self.needs_approval, self.visibility = True, Visibility.FULL
+
+    def _shown_spaces(self, route: Route) -> list[str]:
+        if self.held is None:
+            return list(route.spaces)
+        return [self.held.asked_in] if self.held.asked_in else []
+
     def _start_in(self, space_id: str, spec: ToolSpec) -> str:
-        if isinstance(spec.shape, ToolCallShape):
+        if not self.shows_text:
+            component = spec.shape.component if isinstance(spec.shape, ToolCallShape) else None
             full = self.visibility is Visibility.FULL
             return self._voice.start(
                 space_id,
                 CallStarted,
                 tool_call_id=self.call_id,
                 tool_name=spec.name,
-                custom_ui=spec.shape.component or UNSET,
+                custom_ui=component or UNSET,
                 target_entity_id=self.audience or UNSET,
                 asks=self._asks(spec),
                 agent_id=spec.delegate_id if full else UNSET,
@@ -192,7 +234,7 @@ class Assembly:
 
     def _show(self, ops: list[Op]) -> None:
         assert self.spec is not None
-        if isinstance(self.spec.shape, TextShape):
+        if self.shows_text and isinstance(self.spec.shape, TextShape):
             self._show_text(pointer(self.spec.shape.from_arg), ops)
         elif self.visibility is Visibility.FULL:
             event = CallInput(
@@ -239,7 +281,8 @@ class Assembly:
             return Visibility.HIDDEN
         seen = self.spec.seen_inside if self.spec is not None else Visibility.FULL
         elsewhere = self.route is not None and set(self.route.spaces) - {self._voice.run.asks_in}
-        return Visibility.STATUS if elsewhere and seen is not Visibility.HIDDEN else seen
+        less = elsewhere or self.held is not None or self._voice.trail.is_withheld
+        return Visibility.STATUS if less and seen is not Visibility.HIDDEN else seen
 
     def as_call(self, index: int) -> Call:
         """The record of this call, ready to be executed or failed."""
@@ -260,12 +303,18 @@ class Assembly:
             active_space_id=self._voice.run.active_space_id,
             target_entity_id=self.audience or UNSET,
             places=self.places,
-            space_ids=list(self.route.spaces) if self.route else [],
-            told=spec.told_at_once if spec is not None and self.failure is None else UNSET,
+            space_ids=self._shown_spaces(self.route) if self.route else [],
+            told=self._told_at_once(),
             waits_for=self._waits_for(),
             seen_inside=self._seen_inside(),
             started_at=self._began,
+            held=self.held or UNSET,
         )
+
+    def _told_at_once(self) -> Json | Unset:
+        if self.spec is None or self.failure is not None or self.held is not None:
+            return UNSET
+        return self.spec.told_at_once
 
 
 def _is_said(text: Json) -> bool:

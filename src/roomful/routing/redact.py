@@ -15,6 +15,8 @@ def shown_args(call: Call) -> Json | Unset:
 
 
 def shown_result(call: Call) -> Json | Unset:
+    if call.is_withheld:
+        return UNSET
     match call.visibility:
         case Visibility.FULL | Visibility.RESULT:
             return call.result
@@ -26,7 +28,11 @@ def shown_result(call: Call) -> Json | Unset:
 
 def shown_error(call: Call) -> str:
     error = call.error or "failed"
-    return error if call.visibility in (Visibility.FULL, Visibility.RESULT) else "failed"
+    return (
+        error
+        if not call.is_withheld and call.visibility in (Visibility.FULL, Visibility.RESULT)
+        else "failed"
+    )
 
 
 def ready_event(call: Call, place: Place) -> CallReady:
@@ -85,14 +91,23 @@ def ask_people(part: ToolCallPart, call: Call, spec: ToolSpec | None, run: Run) 
             args_hash=hash_of(call.tool_name, call.args),
             trigger_space_id=run.trigger.space_id,
             trigger_entity_id=run.trigger.entity_id,
+            from_space_ids=call.held.sources if call.held else UNSET,
+            to_space_ids=call.held.space_ids if call.held else UNSET,
         )
-    approvers = Approvers() if spec is None else spec.approvers_of(call.waits_for)
+    approvers = approvers_of(call, spec)
     if approvers == Approvers():
         return
     if spec is not None and spec.is_poll and not is_approval:
         part.closers = approvers
     else:
         part.approvers = approvers
+
+
+def approvers_of(call: Call, spec: ToolSpec | None) -> Approvers:
+    """Who alone may answer a call that waits; of a poll, who may close it."""
+    if call.held:
+        return Approvers(entities=tuple(call.held.approvers))
+    return Approvers() if spec is None else spec.approvers_of(call.waits_for)
 
 
 NOWHERE = Place(space_id="", message_id="", part_id="")

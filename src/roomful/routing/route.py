@@ -28,6 +28,20 @@ class Route(Frozen):
     entity: str | None = None
 
 
+class Settled:
+    """A route that was found before, as long as the agent may still go there."""
+
+    def __init__(self, route: Route, member_of: Collection[str]) -> None:
+        is_open = all(space_id in member_of for space_id in route.spaces)
+        self.route: Route | None = route if is_open else None
+        self.failure = (
+            None if is_open else "you are not in all the spaces any more where this was to be shown"
+        )
+
+    def see(self, token: Token) -> None:
+        pass
+
+
 class RouteFinder:
     """Reads the tokens of one call. An active space that the agent is not in counts as none."""
 

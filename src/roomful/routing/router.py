@@ -15,14 +15,14 @@ from roomful.domain.grants import Granted
 from roomful.domain.messages import TextPart, ToolCallPart
 from roomful.domain.ports import Ids
 from roomful.domain.run_changes import SaveCalls
-from roomful.domain.runs import Call
-from roomful.domain.shape import UNSET, clean_text
+from roomful.domain.runs import Call, Consent
+from roomful.domain.shape import UNSET, clean_text, encode_json
 from roomful.domain.spaces import Member
-from roomful.domain.tools import Fallback, TextShape, ToolSpec, Visibility
+from roomful.domain.tools import Builtin, Fallback, TextShape, ToolSpec, Visibility
 from roomful.domain.usage import Usage
 from roomful.routing.assembly import Assembly
 from roomful.routing.redact import ask_people, ready_event, settled_event, text_end, whole_event
-from roomful.routing.route import RouteFinder
+from roomful.routing.route import Route, RouteFinder, Settled
 from roomful.routing.speech import Speech, Spoken
 from roomful.spaces.mentions import addressed
 from roomful.spaces.voice import Voice
@@ -70,7 +70,8 @@ class StepRouter:
         self._stored: dict[int, Call] = {}
         self._thought: list[str] = []
         self._usage = Usage()
-        self._speech = Speech(step, voice, around.members, around.member_of)
+        self._plain: set[int] = set()
+        self._speech = Speech(step, voice, around.members, around.member_of, self._hold)
 
     def feed(self, deltas: Sequence[ModelDelta]) -> None:
         for delta in deltas:
@@ -113,6 +114,21 @@ class StepRouter:
         self._by_index = {index: self._by_index[index] for index in self._stored}
         return self.finish()
 
+    def let_in(self, call: Call) -> Call:
+        """Shows a call that was held where it was to go, whole, and gives it as it is then."""
+        assert call.held is not UNSET
+        spec = self._tools[call.tool_name]
+        route = Route(tuple(call.held.space_ids), call.held.target_entity_id or None)
+        opened = CallOpened(call.index, call.tool_name, call.provider_id)
+        finder = Settled(route, self._around.member_of)
+        granted = self._around.granted
+        assembly = Assembly(
+            call.id, opened, spec, finder, self._voice, self._step, granted=granted, is_let_in=True
+        )
+        assembly.feed(encode_json(call.args).decode())
+        self._store(call.index, assembly, call)
+        return self._stored[call.index]
+
     def _open(self, opened: CallOpened) -> None:
         self._speech.end()
         spec = self._tools.get(opened.name)
@@ -125,9 +141,9 @@ class StepRouter:
                 for_whom=self._for_whom(),
                 has_member=self._around.has_member,
             )
-        granted = spec is not None and spec.approval is not None and self._around.granted.whatever(spec.name)
         call_id = self._call_id(opened.name, spec)
-        assembly = Assembly(call_id, opened, spec, finder, self._voice, self._step, is_granted=granted)
+        granted = self._around.granted
+        assembly = Assembly(call_id, opened, spec, finder, self._voice, self._step, granted=granted)
         if spec is None:
             assembly.failure = _no_such_tool(opened.name, self._tools)
         self._by_index[opened.index] = assembly
@@ -147,7 +163,8 @@ class StepRouter:
 
     def _call_id(self, name: str, spec: ToolSpec | None) -> str:
         """A new id, or that of a call that had begun before its step had to run again."""
-        begun = self._begun.get(None if spec is not None and spec.shape_is_text else name)
+        begun = self._begun.get(None) if spec is not None and spec.shape_is_text else None
+        begun = begun or self._begun.get(name)
         return begun.pop(0) if begun else self._ids.new("call")
 
     def _piece(self, piece: CallPiece) -> None:
@@ -156,13 +173,17 @@ class StepRouter:
         if assembly.closed and piece.index not in self._stored:
             self._store(piece.index, assembly)
 
-    def _store(self, index: int, assembly: Assembly) -> None:
+    def _store(self, index: int, assembly: Assembly, before: Call | None = None) -> None:
         """The call is whole, or will never be: it is kept with its id, and its spaces are told."""
-        before = self._stored.get(index)
-        call = assembly.as_call(len(self._stored) if before is None else before.index)
-        if call.waits_for == "approval" and self._around.granted.covers(
-            call.tool_name, call.space_ids, call.args
-        ):
+        stored = self._stored.get(index)
+        call = assembly.as_call(len(self._stored) if stored is None else stored.index)
+        if before is not None:
+            for name in ("index", "active_space_id", "raw_args", "started_at", "is_plain", "read_spaces"):
+                setattr(call, name, getattr(before, name))
+            call.consent = Consent(before.places[0], before.answered_by or "", before.answered_at or "")
+        if index in self._plain:
+            call.is_plain = True
+        if call.waits_for == "approval" and self._is_agreed(call):
             call.status, call.waits_for = "ready", UNSET
         if call.status == "waiting" and not call.places:
             call.status, call.error = "error", _NOBODY
@@ -218,6 +239,11 @@ class StepRouter:
                 heard += closed
         return changes, heard
 
+    def _is_agreed(self, call: Call) -> bool:
+        """What was agreed to once and for all is the call, not that something comes in from elsewhere."""
+        granted = self._around.granted
+        return not call.held and granted.covers(call.tool_name, call.space_ids, call.args)
+
     def _set_deadline(self, call: Call, spec: ToolSpec | None) -> None:
         """A person's time, not a machine's."""
         seconds = (spec.answer_seconds if spec else None) or self._agent.limits.answer_seconds
@@ -230,6 +256,16 @@ class StepRouter:
             self._voice.run.active_space_id = space_id
 
     # The model's own words.
+
+    def _hold(self, space_id: str, words: str) -> None:
+        """Words that may not be heard where the run is become a call that says them, to be asked about."""
+        for spec in self._tools.values():
+            if isinstance(spec.shape, TextShape) and isinstance(spec.executor, Builtin):
+                index = -1 - len(self._plain)
+                self._plain.add(index)
+                args = {**dict.fromkeys(spec.route.args, space_id), spec.shape.from_arg: words}
+                self.feed([CallOpened(index, spec.name), CallPiece(index, encode_json(args).decode())])
+                return
 
     def _text(self, text: str) -> None:
         self._thought.append(text)

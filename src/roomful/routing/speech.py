@@ -30,11 +30,14 @@ class Speech:
         voice: Voice,
         members: Callable[[str], Sequence[Member]],
         member_of: Collection[str],
+        hold: Callable[[str, str], None],
     ) -> None:
+        """`hold` is given words that may not be heard in a space, with that."""
         self._step = step
         self._voice = voice
         self._members = members
         self._member_of = member_of
+        self._hold = hold
         self._open: _Open | None = None
         self.spoken: list[Spoken] = []
 
@@ -44,17 +47,25 @@ class Speech:
             return
         if self._open is None or self._open.reasoning is not reasoning:
             self.end()
-            part_id = self._voice.start(space_id, TextStarted, reasoning=reasoning or UNSET, step=self._step)
-            self._open = _Open(space_id=space_id, part_id=part_id, reasoning=reasoning)
+            self._open = _Open(space_id=space_id, part_id=None, reasoning=reasoning)
+            if not self._voice.flow.sources([space_id]):
+                self._open.part_id = self._voice.start(
+                    space_id, TextStarted, reasoning=reasoning or UNSET, step=self._step
+                )
         said = self._open
         said.pieces.append(text)
-        self._voice.say(space_id, TextDelta(part_id=said.part_id, delta=text, offset=said.length))
+        if said.part_id is not None:
+            self._voice.say(space_id, TextDelta(part_id=said.part_id, delta=text, offset=said.length))
         said.length += len(text)
 
     def end(self) -> None:
         """The text is complete. If it mentions somebody, it closes the message it stands in."""
         said, self._open = self._open, None
         if said is None:
+            return
+        if said.part_id is None:
+            if not said.reasoning:
+                self._hold(said.space_id, "".join(said.pieces))
             return
         voice, space_id = self._voice, said.space_id
         ended = TextEnded(
@@ -82,7 +93,8 @@ class Speech:
 
 class _Open(msgspec.Struct):
     space_id: str
-    part_id: str
+    part_id: str | None
+    """None: it is not heard."""
     reasoning: bool
     length: int = 0
     pieces: list[str] = []

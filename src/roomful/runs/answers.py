@@ -11,9 +11,10 @@ from roomful.domain.entities import Principal
 from roomful.domain.errors import Conflict, Forbidden, Invalid, NotFound, Unavailable
 from roomful.domain.messages import MemberAnswer
 from roomful.domain.ports import Clock, Ids, Store
-from roomful.domain.runs import Call, Run
+from roomful.domain.runs import Call, Consent, Run
 from roomful.domain.shape import UNSET, Json
 from roomful.domain.tools import Approvers, ToolSpec
+from roomful.routing.redact import approvers_of
 from roomful.runs.agents import Agents
 from roomful.runs.decisions import apply_decision, grants_from, read_decision
 from roomful.runs.delegating import Children
@@ -78,12 +79,13 @@ class Answers:
             return
         if close:
             raise Invalid("close: only a poll can be closed; give this card a result")
-        await self._check_answerer(principal, call, _approvers(spec, call), run.agent_id)
+        await self._check_answerer(principal, call, approvers_of(call, spec), run.agent_id)
         if call.status != "waiting":
             raise settled_already(call)
         more = self._apply(principal, run, call, spec, result)
         more += await show_files(self._store, principal.entity_id, call, result)
         call.answered_by, call.answered_at = principal.entity_id, self._clock.iso()
+        call.read(*(place.space_id for place in call.places))
         await self._settling.settle(run, call, [*more, *also])
 
     async def _vote(
@@ -122,6 +124,7 @@ class Answers:
         if call.status != "waiting":
             raise settled_already(call)
         cast_so_far = [] if call.answers is UNSET else call.answers
+        call.read(*(place.space_id for place in call.places))
         files = await show_files(self._store, principal.entity_id, call, result)
         if close:
             call.status, call.result = "complete", poll_result(call)
@@ -143,7 +146,7 @@ class Answers:
         if kind == "answer" and spec is not None and spec.is_poll:
             kind = "poll"
         schema = spec.result_schema if spec is not None and kind != "approval" else None
-        return Asked(kind, _approvers(spec, call), schema)
+        return Asked(kind, approvers_of(call, spec), schema)
 
     async def call_back(self, call_id: str, result: Json) -> None:
         """A machine that was asked earlier gives its result now, once."""
@@ -209,6 +212,8 @@ class Answers:
                 call.status, call.error = "error", "this tool is not there any more"
                 return []
             apply_decision(decision, spec, call, principal.entity_id)
+            if call.held:
+                return []
             grants = grants_from(
                 decision, spec, call, run.agent_id, principal.entity_id, self._clock, self._ids
             )
@@ -230,6 +235,8 @@ class Answers:
         for place in call.places:
             if await self._store.role(place.space_id, principal.entity_id) is not None:
                 return run, call
+        if (consent := call.consent) and await self._store.role(consent.place.space_id, principal.entity_id):
+            raise settled_already(_let_in(call, consent))
         raise Forbidden(_ADMIN) if principal.is_admin else _no_call(call_id)
 
     async def _spec(self, run: Run, call: Call) -> ToolSpec | None:
@@ -251,6 +258,8 @@ class Answers:
         roles = [await self._store.role(place.space_id, principal.entity_id) for place in call.places]
         if not any(role in ("owner", "member") for role in roles):
             raise Forbidden("you may read this card but not answer it: ask an owner to make you a member")
+        if call.held and not await self._writes_in(principal.entity_id, call.held.sources):
+            raise Forbidden(f"to agree you need to be a writing member of {', '.join(call.held.sources)}")
         if not approvers.roles and not approvers.entities:
             return
         if principal.entity_id in approvers.entities or any(role in approvers.roles for role in roles):
@@ -258,9 +267,16 @@ class Answers:
         wanted = [*approvers.entities, *(f"every {role}" for role in approvers.roles)]
         raise Forbidden(f"you are not an approver of this card; approvers are: {', '.join(wanted)}")
 
+    async def _writes_in(self, entity_id: str, space_ids: Sequence[str]) -> bool:
+        roles = [await self._store.role(space_id, entity_id) for space_id in space_ids]
+        return all(role in ("owner", "member") for role in roles)
 
-def _approvers(spec: ToolSpec | None, call: Call) -> Approvers:
-    return Approvers() if spec is None else spec.approvers_of(call.waits_for)
+
+def _let_in(call: Call, consent: Consent) -> Call:
+    """What became of the question, not of the call."""
+    return msgspec.structs.replace(
+        call, status="complete", result=None, error=UNSET, answered_by=consent.by, answered_at=consent.at
+    )
 
 
 def poll_result(call: Call) -> Json:

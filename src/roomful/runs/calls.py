@@ -25,6 +25,7 @@ from roomful.spaces.voice import Voice
 
 log = logging.getLogger("roomful.runs")
 DEFAULT_TIMEOUT = 60.0
+_UNASKED = "it asked a question, which may not be shown here: not everybody may read what you have read"
 
 
 class Calls:
@@ -163,7 +164,7 @@ class Calls:
         changes: list[Change] = list(first)
         heard: list[Announcement] = []
         for call, outcome in outcomes:
-            apply_outcome(call, outcome)
+            apply_outcome(call, outcome if _may_ask(voice, call, outcome) else Failed(_UNASKED))
             changes += self._results.shrink(voice.run.agent_id, call)
             more, told = self._show(voice, call, tools[call.tool_name])
             call.settled(voice.iso())
@@ -251,6 +252,7 @@ def apply_outcome(call: Call, outcome: Outcome) -> None:
     match outcome:
         case Done():
             call.status, call.result, call.told = "complete", outcome.value, outcome.told
+            call.read(*outcome.read_spaces)
         case Ends():
             call.status, call.result = "complete", outcome.value
         case Failed():
@@ -258,6 +260,15 @@ def apply_outcome(call: Call, outcome: Outcome) -> None:
         case Waiting():
             call.status, call.waits_for, call.question = "waiting", outcome.on, outcome.question
             call.continuation = {"state": outcome.state} if outcome.state is not UNSET else UNSET
+
+
+def _may_ask(voice: Voice, call: Call, outcome: Outcome) -> bool:
+    """A question may hold anything that the call does; of some calls nothing was to be seen until now."""
+    if not isinstance(outcome, Waiting) or outcome.question is UNSET:
+        return True
+    spaces = call.space_ids or [call.active_space_id or ""]
+    is_judged = call.visibility in (Visibility.FULL, Visibility.RESULT)
+    return is_judged or not voice.flow.sources(spaces, call.target_entity_id or None)
 
 
 def blocks(call: Call) -> bool:

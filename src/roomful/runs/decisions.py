@@ -35,7 +35,10 @@ def read_decision(result: Json) -> Decision:
 
 
 def apply_decision(decision: Decision, spec: ToolSpec, call: Call, who: str) -> None:
-    """An approval is bound to the exact arguments: the edited ones, or those that were shown."""
+    """An approval is bound to the exact arguments: the edited ones, or those that were shown. What comes from
+    another space is agreed to as it is, once."""
+    if call.held and (decision.args is not UNSET or decision.remember is not UNSET):
+        raise Invalid("result: this is about one text from another space: agree to it as it is, or do not")
     if not decision.approved:
         call.reason = decision.reason or UNSET
         reason = f": {decision.reason}" if decision.reason else ""

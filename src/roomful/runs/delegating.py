@@ -22,8 +22,9 @@ from roomful.runs.settling import Settling
 from roomful.runs.showing import show_bound
 from roomful.runs.starting import NewRun, Starting
 from roomful.runs.worker import Worker
+from roomful.spaces.flow import flow_into, read_by
 from roomful.spaces.run_news import GENERAL
-from roomful.spaces.trails import child_of, trees
+from roomful.spaces.trails import child_of, spaces_above, trees
 from roomful.spaces.voice import Voice
 
 
@@ -86,7 +87,9 @@ class Delegating:
                 part.status, part.child = status, UNSET
 
     def _new(self, run: Run, call: Call, wanted: Delegated) -> NewRun:
-        trigger = Trigger(type="call", entity_id=run.agent_id, payload=wanted.prompt)
+        trigger = Trigger(
+            type="call", entity_id=run.agent_id, payload=wanted.prompt, read_spaces=run.read_spaces
+        )
         shown_in = call.space_ids[0] if call.space_ids else UNSET
         asks_in = shown_in or call.active_space_id or run.asks_in
         new = self._starting.child(wanted.agent_id, trigger, run, call_id=call.id, asks_in=asks_in)
@@ -161,19 +164,29 @@ class Children:
         parent = await self._store.run(call.run_id)
         if parent is None:
             return
-        child = trees(await self._store.descent([call.id])).get(call.id)
+        descent = await self._store.descent([call.id])
+        child = trees(descent).get(call.id)
         name = run.called_as.name if run.called_as is not UNSET else run.agent_id
         if run.status == "completed" and child is not None:
             call.status = "complete"
             call.result = {
-                "text": child.text,
+                "text": "".join(step.text for step in descent.steps if step.run_id == run.id),
                 "subAgentThreadId": run.id,
                 "subAgentResourceId": f"{parent.agent_id}-{child.agent_id}",
             }
         else:
             call.status, call.error = "error", f"{name} {_why(run)}"
+        await self._judge(parent, call, run)
         with contextlib.suppress(Conflict):
             await self._settling.settle(parent, call, child=child or UNSET)
+
+    async def _judge(self, parent: Run, call: Call, run: Run) -> None:
+        """What the run inside has read comes up with its result: to the model, and where it is let in."""
+        call.read(*await read_by(self._store, run))
+        above = await spaces_above(self._store, parent)
+        flow = await flow_into(self._store, call.read_spaces or (), {*call.space_ids, *above})
+        here = flow.sources(call.space_ids, call.target_entity_id or None)
+        call.is_withheld = bool(here or flow.sources(above)) or UNSET
 
 
 def _why(run: Run) -> str:

@@ -27,10 +27,12 @@ from roomful.runs.agents import Agents, Equipped
 from roomful.runs.bounds import Bounds, too_many_calls
 from roomful.runs.calls import Calls, Ending, Executed, apply_outcome, blocks, pending
 from roomful.runs.handing import Handing
+from roomful.runs.holding import Holding
 from roomful.runs.past import Past, read_past
 from roomful.runs.posting import Posting, Text
 from roomful.runs.showing import show_bound
 from roomful.runs.starting import NewRun, Starting
+from roomful.spaces.flow import read_at_first, read_by_calls
 from roomful.spaces.history import History
 from roomful.spaces.trails import find_trail
 from roomful.spaces.voice import Voice
@@ -63,6 +65,7 @@ class RunLoop:
         self._bounds = bounds
         self._stop = stop
         self._handing = Handing(store)
+        self._holding = Holding(store, ids)
         self._agents = agents
         self._models = models
         self._history = history
@@ -103,6 +106,7 @@ class RunLoop:
             clock.reschedule(asyncio.get_running_loop().time() + agent.spec.limits.run_seconds)
             voice.keep([SaveRun(msgspec.structs.replace(run))])
         past = await read_past(self._store, run.id)
+        run.learn(*read_at_first(run), *read_by_calls(past.calls))
         done = await self._take_up(voice, past, agent)
         if await self._has_said_all(voice, past) and await self._is_finished(voice, agent):
             return
@@ -113,9 +117,12 @@ class RunLoop:
             if any(blocks(call) for call in done.calls):
                 await self._park(voice, [call for call in done.calls if blocks(call)])
                 return
+            if past.is_said_out and await self._is_finished(voice, agent):
+                return
             scene = await look_around(self._store, run.agent_id)
             if opening is None:
                 opening = await self._opening(agent.spec, voice, scene)
+            await self._holding.judge(voice, scene)
             await self._bounds.check_step(agent.spec, run, past)
             if agent.spec.on_busy == "steer":
                 await self._handing.take(voice, past)
@@ -140,6 +147,7 @@ class RunLoop:
             started_at=voice.began[past.next_step],
             ended_at=voice.iso(),
             price=agent.spec.model.price or UNSET,
+            is_withheld=(voice.trail is not None and voice.trail.is_withheld) or UNSET,
         )
         run.usage = (run.usage or Usage()).plus(said.usage)
         first: list[Change] = [SaveStep(step)]
@@ -153,7 +161,10 @@ class RunLoop:
         past.add(step, said.calls)
         if await self._refuse_calls(voice, agent, past, first):
             first = []
-        return await self._calls.execute(voice, said.calls, agent, first)
+        done = await self._calls.execute(voice, said.calls, agent, first)
+        await self._holding.tell(voice, past)
+        run.learn(*read_by_calls(done.calls))
+        return done
 
     async def _refuse_calls(self, voice: Voice, agent: Equipped, past: Past, first: Sequence[Change]) -> bool:
         """Calls beyond what a run may make are not executed."""
@@ -236,6 +247,11 @@ class RunLoop:
                 lost.append(call)
         if lost:
             await self._calls.give_up(voice, lost)
+        if past.is_left_undone:
+            scene = await look_around(self._store, voice.run.agent_id)
+            await self._holding.judge(voice, scene)
+            self._holding.let_in(voice, agent, past, await self._around(agent, scene))
+            await self._holding.tell(voice, past)
         await self._calls.show_late(voice, past.calls, agent.tools)
         await self._refuse_calls(voice, agent, past, ())
         left = [call for call in past.calls if call.status not in SETTLED]
@@ -261,6 +277,8 @@ class RunLoop:
         if trigger.space_id is not UNSET and trigger.message_id is not UNSET:
             message = await self._store.message(trigger.space_id, trigger.message_id)
         told = await describe(self._store, self._history, agent, run, scene)
+        if run.learn(*told.read_spaces):
+            voice.keep([SaveRun(msgspec.structs.replace(run))])
         files = await attached(self._store, message) if message is not None else ()
         words = told.notes + trigger_in_words(run, message)
         return [SystemMessage(text=told.system), UserMessage(text=words, attachments=files)]
@@ -282,13 +300,7 @@ class RunLoop:
             tools=model_tools(msgspec.structs.replace(spec, tools=tuple(tools.values()))),
             silence_seconds=spec.limits.model_silence_seconds,
         )
-        asks = any(tool.approval is not None for tool in tools.values())
-        around = Surroundings(
-            member_of=frozenset(space.id for space in scene.spaces),
-            members=lambda space_id: scene.members.get(space_id, ()),
-            has_member=scene.has_member,
-            granted=Granted(await self._store.grants_of(spec.id) if asks else ()),
-        )
+        around = await self._around(agent, scene)
         model = self._models.find(spec.model)
         spares: list[ToolCallPart | TextPart] = voice.begin_step(past.next_step)
         for attempt in range(1, ATTEMPTS + 1):
@@ -307,6 +319,15 @@ class RunLoop:
                 spares = voice.begin_step(past.next_step)
                 await asyncio.sleep(0.2 * attempt)
         raise AssertionError("unreachable")
+
+    async def _around(self, agent: Equipped, scene: Scene) -> Surroundings:
+        asks = any(tool.approval is not None for tool in agent.tools.values())
+        return Surroundings(
+            member_of=frozenset(space.id for space in scene.spaces),
+            members=lambda space_id: scene.members.get(space_id, ()),
+            has_member=scene.has_member,
+            granted=Granted(await self._store.grants_of(agent.spec.id) if asks else ()),
+        )
 
     async def _show_bound(self, voice: Voice, bound: OverBound) -> None:
         """In the space where the run is. Of a called run, its caller's part says it, if it is seen."""

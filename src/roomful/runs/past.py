@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import msgspec
 
 from roomful.domain.ports import Store
-from roomful.domain.runs import Call, Step
+from roomful.domain.runs import SETTLED, Call, Step
 
 
 class Past(msgspec.Struct):
@@ -27,6 +27,17 @@ class Past(msgspec.Struct):
     def calls_nothing(self) -> bool:
         """Whether there was a step and the last one has no calls."""
         return bool(self.steps) and all(call.step != self.steps[-1].number for call in self.calls)
+
+    @property
+    def is_left_undone(self) -> bool:
+        """There is a call without an outcome, or one whose absence was not told where it was held off."""
+        return any(call.status not in SETTLED or (call.held and not call.held.is_told) for call in self.calls)
+
+    @property
+    def is_said_out(self) -> bool:
+        """Nothing but words was said in the last step, and it was agreed that they are heard."""
+        last = [call for call in self.calls if self.steps and call.step == self.steps[-1].number]
+        return bool(last) and all(call.is_plain and call.status == "complete" for call in last)
 
     def end_cut_step(self) -> None:
         assert self.cut_step is not None

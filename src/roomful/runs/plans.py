@@ -13,6 +13,7 @@ from roomful.domain.runs import Trigger
 from roomful.domain.shape import UNSET
 from roomful.runs.schedules import go_on, iso_of, seconds_of
 from roomful.runs.starting import Starting
+from roomful.spaces.flow import spaces_of
 
 log = logging.getLogger("roomful.runs")
 LATE_SECONDS = 60
@@ -38,7 +39,9 @@ class Plans:
             await self._store.commit([RemovePlans(plan.agent_id, (plan.id,))])
             return
         moved, due = self._moved(plan)
-        new = self._starting.new(agent, Trigger(type="plan", payload=msgspec.to_builtins(due)))
+        payload = msgspec.to_builtins(due)
+        trigger = Trigger(type="plan", payload=payload, read_spaces=list(spaces_of([plan])))
+        new = self._starting.new(agent, trigger)
         changes = [ExpectPlan(plan), PutPlan(moved), new.change]
         await self._store.commit(changes, lambda _: self._starting.began(new))
 

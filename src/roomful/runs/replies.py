@@ -94,7 +94,10 @@ def without_reply(call: Call, **why: Json) -> Call:
 def _settled(call: Call, reply: Json, **more: Json) -> Call:
     sent = call.places[0].message_id if call.places else None
     result: dict[str, Json] = {"sent": True, "messageId": sent, "reply": reply, **more}
-    return msgspec.structs.replace(call, status="complete", result=result, deadline=UNSET)
+    settled = msgspec.structs.replace(call, status="complete", result=result, deadline=UNSET)
+    if reply is not None:
+        settled.read(*(place.space_id for place in call.places))
+    return settled
 
 
 def awaited_by(wait: Json, space_id: str, mentions: Sequence[str]) -> Awaited:

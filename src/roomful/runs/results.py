@@ -23,7 +23,7 @@ class Results:
 
     def shrink(self, agent_id: str, call: Call) -> list[Change]:
         """Replaces what is too large in a settled call, and gives the changes that keep it."""
-        seen = call.visibility in (Visibility.FULL, Visibility.RESULT)
+        seen = call.visibility in (Visibility.FULL, Visibility.RESULT) and not call.is_withheld
         call.result, changes = self._shrunk(agent_id, call.result, call.space_ids if seen else [])
         if call.told is not UNSET:
             call.told, more = self._shrunk(agent_id, call.told, [])

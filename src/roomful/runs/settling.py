@@ -21,6 +21,7 @@ from roomful.runs.results import Results
 from roomful.runs.starting import NewRun, Starting
 from roomful.runs.worker import Worker
 from roomful.spaces.announcer import Announcer
+from roomful.spaces.flow import read_by
 from roomful.spaces.run_news import run_event
 from roomful.spaces.trails import Trail, find_trail
 
@@ -148,6 +149,7 @@ class Settling:
             message_id=call.places[0].message_id,
             entity_id=call.answered_by,
             payload={"toolName": call.tool_name, "args": call.args, "result": call.result},
+            read_spaces=await read_by(self._store, run),
         )
         return self._starting.new(agent, trigger)
 
@@ -177,12 +179,16 @@ def _saved(place: Place, messages: Sequence[Message]) -> SaveParts:
 
 
 def _settled(part: Part, call: Call, child: Child | Unset) -> Part:
-    """The part after the answer; a call that may run now shows that it runs."""
+    """The part after the answer; a call that may run now shows that it runs, unless it was only asked here
+    whether it may be shown elsewhere."""
     if not isinstance(part, ToolCallPart) or part.tool_call_id != call.id:
         return part
+    status = call.status
+    if status == "ready":
+        status = "complete" if call.held else "running"
     return msgspec.structs.replace(
         part,
-        status="running" if call.status == "ready" else call.status,
+        status=status,
         args=shown_args(call),
         result=shown_result(call),
         error=shown_error(call) if call.status == "error" else UNSET,

@@ -38,8 +38,11 @@ def show_call(voice: Voice, call: Call, spec: ToolSpec, ids: Ids) -> tuple[list[
 
 async def show_bound(voice: Voice, bounds: Bounds, bound: OverBound, space_id: str) -> None:
     """A limit that was hit is a part like any other, with its reason."""
+    await show_part(voice, bounds.part(bound, voice.run), space_id)
+
+
+async def show_part(voice: Voice, part: ToolCallPart, space_id: str) -> None:
     joined, heard = voice.joins(space_id)
-    part = bounds.part(bound, voice.run)
     place, opened, is_new = voice.show_whole(space_id, part)
     change = voice.changed(space_id, place.part_id, part.tool_call_id)
     change.opens = is_new

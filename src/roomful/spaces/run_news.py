@@ -52,7 +52,7 @@ def trigger_seen(run: Run, through: Sequence[str]) -> Trigger:
     trigger = run.trigger
     if trigger.space_id is UNSET or trigger.space_id not in through:
         return Trigger(type=trigger.type)
-    return msgspec.structs.replace(trigger, payload=UNSET)
+    return msgspec.structs.replace(trigger, payload=UNSET, read_spaces=UNSET)
 
 
 def run_through(run: Run, through: Sequence[str]) -> Run:
@@ -69,6 +69,7 @@ def run_through(run: Run, through: Sequence[str]) -> Run:
         started_by=run.started_by if run.trigger.space_id in through else UNSET,
         called_as=UNSET,
         at_work_since=UNSET,
+        read_spaces=UNSET,
         asks_in=run.asks_in if run.asks_in in through else UNSET,
         shown_in=[space_id for space_id in run.shown_in if space_id in through],
     )

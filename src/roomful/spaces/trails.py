@@ -1,7 +1,7 @@
 """What a delegation shows of the run inside it: told live, event by event, and read again from rows, in the
 same words. Everything here is stored before it is told, so that a reader finds what was heard."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
 import msgspec
@@ -13,6 +13,7 @@ from roomful.domain.runs import Call, Place, Run, Step
 from roomful.domain.shape import UNSET, Unset
 from roomful.domain.tools import Visibility
 from roomful.domain.trails import Child, ChildCall, ChildCallStatus, ChildStatus
+from roomful.spaces.flow import Flow
 
 _STATUS: Mapping[str, ChildStatus] = {"completed": "completed", "failed": "failed", "canceled": "canceled"}
 _CALL_STATUS: Mapping[str, ChildCallStatus] = {
@@ -36,8 +37,10 @@ class Trail:
     def __init__(self, run: Run, targets: Sequence[Target], steps: Sequence[Step]) -> None:
         self._run = run
         self._targets = targets
-        self._before = sum(len(step.text) for step in steps if not step.is_open)
-        self._text = "".join(step.text for step in steps)
+        self.is_withheld = False
+        """What the run says and calls now is not told: somebody there may not read what it has read."""
+        self._before = len(text_told([step for step in steps if not step.is_open]))
+        self._text = text_told(steps)
         """All that was told."""
         self._step = len([step for step in steps if not step.is_open])
         self._began: str | Unset = UNSET
@@ -48,6 +51,14 @@ class Trail:
         """Whether any part shows it."""
         return bool(self._targets)
 
+    def judge(self, flow: Flow) -> None:
+        """By what the run knows from now on."""
+        self.is_withheld = any(flow.sources([one.place.space_id], one.audience) for one in self._targets)
+
+    @property
+    def space_ids(self) -> set[str]:
+        return {target.place.space_id for target in self._targets}
+
     def begin(self, step: int, at: str) -> None:
         """The model begins this step, or begins it anew."""
         if step != self._step:
@@ -56,7 +67,8 @@ class Trail:
         self._writing = []
 
     def write(self, text: str) -> None:
-        self._writing.append(text)
+        if not self.is_withheld:
+            self._writing.append(text)
 
     def unsaved(self) -> Step | None:
         """The step as it is written so far, when it is not what was told."""
@@ -101,6 +113,11 @@ class Trail:
         ]
 
 
+def text_told(steps: Iterable[Step]) -> str:
+    """What a run wrote, as the parts tell it that show it."""
+    return "".join(step.text for step in steps if not step.is_withheld)
+
+
 def _at(place: Place, target: Target) -> dict[str, Any]:
     return {
         "space_id": place.space_id,
@@ -118,7 +135,7 @@ def seen_call(call: Call, child: Child | Unset = UNSET) -> ChildCall | None:
     if call.status == "waiting" and call.told is not UNSET:
         call = msgspec.structs.replace(call, status="complete", result=call.told)
     whole = call.seen_inside is Visibility.FULL
-    tells = call.seen_inside in (Visibility.FULL, Visibility.RESULT)
+    tells = call.seen_inside in (Visibility.FULL, Visibility.RESULT) and not call.is_withheld
     failed = call.status == "error"
     return ChildCall(
         tool_call_id=call.id,
@@ -159,13 +176,13 @@ def trees(descent: Descent) -> dict[str, Child]:
     calls: dict[str, list[Call]] = {}
     for call in descent.calls:
         calls.setdefault(call.run_id, []).append(call)
-    texts: dict[str, str] = {}
+    steps: dict[str, list[Step]] = {}
     for step in descent.steps:
-        texts[step.run_id] = texts.get(step.run_id, "") + step.text
+        steps.setdefault(step.run_id, []).append(step)
 
     def tree(run: Run) -> Child:
         seen = [seen_call(call, below(call)) for call in calls.get(run.id, ())]
-        return child_of(run, texts.get(run.id, ""), [call for call in seen if call is not None])
+        return child_of(run, text_told(steps.get(run.id, ())), [call for call in seen if call is not None])
 
     def below(call: Call) -> Child | Unset:
         run = started.get(call.id)
@@ -189,8 +206,12 @@ def with_trails(message: Message, found: Mapping[str, Child]) -> Message:
 
 async def spaces_showing(store: Store, run: Run) -> list[str]:
     """Where a run shows itself, or is shown inside the part of the call that it answers."""
-    above = [target.place.space_id for target in await _targets(store, run)]
-    return list(dict.fromkeys([*run.shown_in, *above]))
+    return list(dict.fromkeys([*run.shown_in, *await spaces_above(store, run)]))
+
+
+async def spaces_above(store: Store, run: Run) -> list[str]:
+    """Where a run is shown inside the parts of the calls above it."""
+    return [target.place.space_id for target in await _targets(store, run)]
 
 
 async def find_trail(store: Store, run: Run) -> Trail | None:

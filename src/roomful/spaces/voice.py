@@ -35,6 +35,7 @@ from roomful.domain.ports import Clock, Ids, Store
 from roomful.domain.run_changes import Release, SaveRun, SaveStep, Unblock
 from roomful.domain.runs import Lease, Place, Run, RunStatus
 from roomful.spaces.announcer import Announcer, copy_of
+from roomful.spaces.flow import Flow
 from roomful.spaces.later import Later
 from roomful.spaces.outbox import Outbox
 from roomful.spaces.own_messages import OwnMessages, by_audience, final_copy, is_of_step
@@ -66,6 +67,8 @@ class Voice:
         self._ids = ids
         self.trail: Trail | None = None
         """What the part that shows this run is told, when another run called it."""
+        self.flow = Flow()
+        """What the run may show where."""
         self.began: dict[int, str] = {}
         """When the model was first asked for each step."""
         self._own = OwnMessages()
@@ -89,10 +92,17 @@ class Voice:
         began = self.began.setdefault(step, self._clock.iso())
         if self.trail is not None:
             self.trail.begin(step, began)
+        return self._emptied(lambda part: is_of_step(part, step))
+
+    def begin_again(self) -> None:
+        """What a call had begun to show when the process died is emptied, to be shown by the same call."""
+        self._emptied(lambda part: part.status == "streaming")
+
+    def _emptied(self, which: Callable[[Part], bool]) -> list[ToolCallPart | TextPart]:
         spares: list[ToolCallPart | TextPart] = []
         for message in self._own:
             space_id = message.space_id
-            for part in [part for part in message.parts if is_of_step(part, step)]:
+            for part in filter(which, list(message.parts)):
                 self.say(space_id, PartReset(space_id=space_id, part_id=part.id), part_for_one(part))
                 if not isinstance(part, ReasoningPart):
                     key = (space_id, part.tool_call_id or None)

@@ -52,6 +52,9 @@ export interface ApprovalCard {
   triggerEntityId?: string;
   approved?: boolean;
   reason?: string;
+  /** Asked is whether something of these spaces may be shown in those. It is agreed to as it is, once. */
+  fromSpaceIds?: string[];
+  toSpaceIds?: string[];
 }
 
 /** Who alone may; either is enough. */

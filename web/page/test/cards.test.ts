@@ -110,6 +110,13 @@ test("a gate is drawn with whatever arguments", () => {
   assert.match(html, /<bdi>Shop Agent<\/bdi> wants to call transferMoney, asked by <bdi>Grace<\/bdi> in finance\./);
 });
 
+test("a gate of a guarded space says from where to where, and has nothing to edit or remember", () => {
+  const approval = { agentId: "shop", argsHash: "x", fromSpaceIds: ["vault", "safe"], toSpaceIds: ["room"] };
+  const html = isHarmless(part("show", { asks: "approval", args: { note: "x" }, approval }), true);
+  assert.match(html, /It would be shown in room, where not everybody may read vault, safe\./);
+  assert.doesNotMatch(html, /Ask again|Edit arguments/);
+});
+
 test("what is nested without end is shown", () => {
   for (const name of ["fetchWeatherData", "ApprovalForm", "Table", "Chart"]) {
     for (const depth of [1000, 20_000]) {

@@ -5,7 +5,7 @@ from typing import Literal, NamedTuple, TypeAlias, cast
 import msgspec
 
 from roomful.client.terminal.harmless import one_line
-from roomful.domain.messages import ToolCallPart
+from roomful.domain.messages import ApprovalCard, ToolCallPart
 from roomful.domain.shape import UNSET, Json
 
 Kind: TypeAlias = Literal["text", "number", "integer", "boolean", "choice", "json", "anything"]
@@ -134,7 +134,7 @@ def questions_of(part: ToolCallPart) -> list[Question]:
     name; else one answer in any words."""
     if part.approval is not UNSET:
         return [
-            Question(("approved",), f"Approve {part.tool_name}?", "boolean"),
+            Question(("approved",), _consent(part.tool_name, part.approval), "boolean"),
             Question(("reason",), "Why not?", required=False, only_if=(("approved",), False)),
         ]
     if part.question is not UNSET:
@@ -148,6 +148,13 @@ def questions_of(part: ToolCallPart) -> list[Question]:
         if isinstance(args.get(name), list) and args[name]:
             return [Question(("choice",), label, "choice", _options(args[name]))]
     return [Question((), f"Answer to {label}", "anything")]
+
+
+def _consent(tool_name: str, approval: ApprovalCard) -> str:
+    if not approval.to_space_ids:
+        return f"Approve {tool_name}?"
+    where, whence = ", ".join(approval.to_space_ids), ", ".join(approval.from_space_ids or ())
+    return f"Approve {tool_name} in {where}, where not everybody may read {whence}?"
 
 
 def _requests(question: dict[str, Json]) -> list[Question]:

@@ -38,6 +38,10 @@ class Card(Noun):
     args: Json | Unset = UNSET
     question: Json | Unset = UNSET
     answers: list[MemberAnswer] | Unset = UNSET
+    from_space_ids: list[str] | Unset = UNSET
+    """The question is whether something of these spaces may be shown"""
+    to_space_ids: list[str] | Unset = UNSET
+    """in these, where not everybody may read it."""
     result_schema: dict[str, Json] | Unset = UNSET
 
 
@@ -106,6 +110,11 @@ def card_line(card: Card) -> str:
     }[card.kind]
     what = "" if card.args is UNSET else f" {short(card.args)}"
     question = "" if card.question is UNSET else f" asks {short(card.question)}"
+    if card.to_space_ids:
+        sources = ", ".join(card.from_space_ids or ())
+        question += (
+            f" would be shown in {', '.join(card.to_space_ids)}, where not everybody may read {sources}"
+        )
     who = ", ".join(card.answerable_by)
     return (
         f"- {card.agent_id}: {card.tool_name}{what}{question} (spaceId {card.space_id}, runId {card.run_id}, "
@@ -166,6 +175,8 @@ async def _card(guest: Guest, message: Message, part: ToolCallPart) -> Card | No
         args=part.args,
         question=part.question,
         answers=part.answers,
+        from_space_ids=part.approval.from_space_ids if part.approval else UNSET,
+        to_space_ids=part.approval.to_space_ids if part.approval else UNSET,
         result_schema=UNSET if asked.result_schema is None else asked.result_schema,
     )
 

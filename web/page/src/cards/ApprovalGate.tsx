@@ -29,7 +29,7 @@ export function ApprovalGate({ args, status, result, part, nameOf }: ToolProps) 
           {decided !== undefined && (
             <Settled verb={decided ? "Approved" : "Rejected"} by={answeredBy} at={answeredAt} reason={approval?.reason} tone={decided ? "good" : "wrong"} />
           )}
-          {isOpen && <Deciding shown={part.args} answering={answering} />}
+          {isOpen && (approval?.toSpaceIds ? <Letting answering={answering} /> : <Deciding shown={part.args} answering={answering} />)}
           {decided === true && status === "waiting" && part.question !== undefined && <Questions question={part.question} answering={answering} />}
           <Problem>{problem}</Problem>
         </>
@@ -44,18 +44,27 @@ export function ApprovalGate({ args, status, result, part, nameOf }: ToolProps) 
 
 /** A name cannot turn the words around it: it is set apart. */
 function Origin({ part: { approval, toolName }, nameOf }: Pick<ToolProps, "part" | "nameOf">) {
-  const { agentId, triggerEntityId, triggerSpaceId } = approval ?? {};
+  const { agentId, triggerEntityId, triggerSpaceId, fromSpaceIds, toSpaceIds } = approval ?? {};
   return (
     <>
       <bdi>{agentId ? nameOf(agentId) : "An agent"}</bdi>{` wants to call ${toolName}`}
       {triggerEntityId && <>, asked by <bdi>{nameOf(triggerEntityId)}</bdi></>}
       {triggerSpaceId && ` in ${triggerSpaceId}`}.
+      {toSpaceIds && ` It would be shown in ${toSpaceIds.join(", ")}, where not everybody may read ${fromSpaceIds?.join(", ")}.`}
     </>
   );
 }
 
 function Exact({ value }: { value: unknown }) {
   return <pre className="exact" dir="ltr" tabIndex={0} aria-label="Arguments">{exactJson(value)}</pre>;
+}
+
+/** Whether something comes into another space: as it is, once. */
+function Letting({ answering: { canAnswer, answer } }: { answering: ToolResult }) {
+  return (
+    <Decide canAnswer={canAnswer} onApprove={() => void answer({ approved: true })}
+      onReject={(reason) => void answer({ approved: false, reason })} />
+  );
 }
 
 function Deciding({ shown, answering }: { shown: Json | undefined; answering: ToolResult }) {
