@@ -232,6 +232,15 @@ ROWS = (
     row("PUT", "/api/agents/{id}", "ada admin", body=CONFIG),
     row("DELETE", "/api/agents/{id}", "ada admin", ok=204),
     row("POST", "/api/agents/{id}/trigger", "clock ada admin", body={"serviceName": "s"}, ok=202),
+    row("GET", "/api/agents/{id}/mcp", "ada admin", needs="server"),
+    row(
+        "POST",
+        "/api/agents/{id}/mcp/{server}/approve",
+        "ada admin",
+        body={"digest": "0" * 64},
+        ok=409,
+        at="/api/agents/{agent}/mcp/{server}/approve",
+    ),
     row("GET", "/api/agents/{id}/plans", "ada admin"),
     row(
         "DELETE",

@@ -71,9 +71,19 @@ class Town:
         self.people["spy"] = self.agent("spy", "eve")
         self.house.space("elsewhere", "eve:owner", "spy", "clock", "ada")
 
+    def config(self, agent_id: str, **more: Any) -> dict[str, Any]:
+        model = openai(self.model.base_url)
+        return {
+            "id": agent_id,
+            "name": agent_id,
+            "model": model,
+            "tools": [*TOOLS],
+            "dialect": "active",
+            **more,
+        }
+
     def agent(self, agent_id: str, owner: str) -> Caller:
-        config = {"id": agent_id, "name": agent_id, "model": openai(self.model.base_url), "tools": [*TOOLS]}
-        self.people[owner].post("/api/agents", {**config, "dialect": "active"}, expect=201)
+        self.people[owner].post("/api/agents", self.config(agent_id), expect=201)
         made = self.house.admin.post(f"/api/entities/{agent_id}/tokens", expect=201)
         return Caller(self.house, made["token"], agent_id)
 
@@ -182,6 +192,14 @@ class Scene:
     def guest(self) -> str:
         """Somebody who can be erased."""
         return self.town.house.person(f"guest-{self.number}").id
+
+    @functools.cached_property
+    def server(self) -> str:
+        """An MCP server that nobody may reach: what it says cannot be agreed to."""
+        servers = {"servers": [{"name": "desk", "url": "http://127.0.0.1:9/mcp"}]}
+        config = self.town.config(self.agent, mcp=servers)
+        self.ada.call("PUT", f"/api/agents/{self.agent}", config)
+        return "desk"
 
     @functools.cached_property
     def token(self) -> str:

@@ -38,11 +38,15 @@ class Masker:
     def learn(self, secret: str) -> None:
         if len(secret) >= _SHORTEST:
             self._secrets.add(secret)
-            longest_first = sorted(self._secrets, key=len, reverse=True)
-            self._found = re.compile("|".join(map(_pattern, longest_first)))
+            self._found = None
 
     def text(self, text: str) -> str:
-        return self._found.sub(MASK, text) if self._found else text
+        if not self._secrets:
+            return text
+        if self._found is None:
+            longest_first = sorted(self._secrets, key=len, reverse=True)
+            self._found = re.compile("|".join(map(_pattern, longest_first)))
+        return self._found.sub(MASK, text)
 
     def json(self, value: Json) -> Json:
         """The value with every string, key and number that holds a secret hidden."""
