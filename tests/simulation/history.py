@@ -1,10 +1,11 @@
 """One history: all that happens follows from its seed. `python -m tests.simulation SEED` repeats it."""
 
 import asyncio
+import functools
 import hashlib
 import logging
 import random
-import shutil
+import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import inf
@@ -85,7 +86,7 @@ class History:
         }
         self.models = SeededModels(random.Random(f"{seed} model"), [*self.spaces, "nowhere"], names)
         self.egress = SeededEgress(random.Random(f"{seed} outside"))
-        shutil.copy(_template(folder), folder / "roomful.db")
+        empty_database(folder / "roomful.db")
         self.houses = Houses(
             self.loop,
             folder,
@@ -257,16 +258,17 @@ def _some(chance: random.Random, names: Sequence[str]) -> list[str]:
     return [name for name in names if chance.random() < 0.75] or [names[0]]
 
 
-_TEMPLATES: dict[str, Path] = {}
-
-
-def _template(folder: Path) -> Path:
-    """An empty database, made once."""
-    if "made" not in _TEMPLATES or not _TEMPLATES["made"].exists():
-        path = folder.parent / f"empty-{folder.name}.db"
+@functools.cache
+def _empty() -> bytes:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "empty.db")
         migrate(f"sqlite:///{path}")
-        _TEMPLATES["made"] = path
-    return _TEMPLATES["made"]
+        return path.read_bytes()
+
+
+def empty_database(path: Path) -> None:
+    """Made once, for migrations take their time."""
+    path.write_bytes(_empty())
 
 
 def tell(seed: int, folder: Path) -> Told:
