@@ -50,6 +50,10 @@ def _parser() -> argparse.ArgumentParser:
     _database(token)
     migrate = command("migrate", _migrate, "Bring the database to this version's schema.")
     _database(migrate)
+    doctor = command(
+        "doctor", _doctor, "Check a database, also beside a running server; exit 1 if it is wrong."
+    )
+    _database(doctor)
     _stories(command)
     chat = command("chat", _chat, "Talk in a space from the terminal; through a pipe, in plain text.")
     _chatting(chat)
@@ -203,6 +207,18 @@ def _migrate(arguments: argparse.Namespace) -> int:
     applied = migrate(_settings(arguments).database)
     print(f"applied: {', '.join(map(str, applied))}" if applied else "the database is up to date")
     return 0
+
+
+def _doctor(arguments: argparse.Namespace) -> int:
+    from roomful.store.doctor import check_up
+
+    examined = asyncio.run(check_up(_settings(arguments).database))
+    for finding in examined.findings:
+        print(finding)
+    looked_at = ", ".join(f"{count} {table}" for table, count in examined.counts.items())
+    wrong = len(examined.findings)
+    print(f"checked {looked_at or 'the file'}: {wrong or 'nothing'} wrong")
+    return 1 if examined.findings else 0
 
 
 def _chat(arguments: argparse.Namespace) -> int:

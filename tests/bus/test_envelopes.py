@@ -81,3 +81,9 @@ def test_unknown_and_wrong_fields_are_named() -> None:
 def test_what_is_no_json_object_is_refused(text: str | bytes) -> None:
     with pytest.raises(ValueError, match="envelope is"):
         MessageEnvelope.model_validate_json(text)
+
+
+@pytest.mark.parametrize("time", ["0001-01-01T00:00:00+23:59", "9999-12-31T23:59:59-23:59"])
+def test_a_time_that_utc_does_not_have_is_refused(time: str) -> None:
+    with pytest.raises(ValueError, match="created_at is before the first year or after the last one"):
+        MessageEnvelope.model_validate(AS_JSON | {"created_at": time})

@@ -1,6 +1,9 @@
 """The in-process bus: order, windows, slow readers."""
 
 import asyncio
+from typing import Any
+
+import pytest
 
 from roomful.bus.memory import (
     FOLLOWED_SECONDS,
@@ -158,5 +161,53 @@ def test_waiting_ends_with_news_with_a_cut_and_with_time() -> None:
         bus.close("draining")
         assert await waiting is True
         assert reader.cut == "draining"
+
+    asyncio.run(story())
+
+
+def test_a_wait_is_as_long_as_it_says_whatever_was_waited_for_before() -> None:
+    async def story() -> None:
+        bus, _ = _bus()
+        loop = asyncio.get_running_loop()
+        reader = bus.subscribe("s", bus.position("s"))
+        assert reader is not None
+        for seconds in (30.0, 0.02, 0.04):
+            waiting = asyncio.create_task(reader.wait(seconds))
+            await asyncio.sleep(0)
+            bus.publish("s", _words("a"))
+            assert await waiting is True
+            reader.take()
+        for seconds in (0.05, 0.01):
+            began = loop.time()
+            async with asyncio.timeout(20):
+                assert await reader.wait(seconds) is False
+            assert loop.time() - began > seconds * 0.9
+
+    asyncio.run(story())
+
+
+def test_many_waits_set_one_timer_and_a_closed_reader_leaves_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def story() -> None:
+        bus, _ = _bus()
+        loop = asyncio.get_running_loop()
+        timers: list[asyncio.TimerHandle] = []
+        call_at = loop.call_at
+
+        def counting(when: float, *more: Any, **named: Any) -> asyncio.TimerHandle:
+            timers.append(call_at(when, *more, **named))
+            return timers[-1]
+
+        monkeypatch.setattr(loop, "call_at", counting)
+        reader = bus.subscribe("s", bus.position("s"))
+        assert reader is not None
+        for _ in range(100):
+            waiting = asyncio.create_task(reader.wait(30))
+            await asyncio.sleep(0)
+            bus.publish("s", _words("a"))
+            assert await waiting is True
+            reader.take()
+        assert [timer.cancelled() for timer in timers] == [False]
+        reader.close()
+        assert [timer.cancelled() for timer in timers] == [True]
 
     asyncio.run(story())

@@ -411,6 +411,21 @@ def test_a_result_for_no_call_is_refused(
     answer(play.ada, "run_nothing", "call_x", 1, expect=404)
 
 
+@requirement("D-14")
+def test_a_call_is_answered_under_its_own_run_only(house: Roomful, model: FakeOpenAI) -> None:
+    play = scene(house, model, APPROVAL)
+    play.plays([("showApprovalForm", BUDGET)], [("showApprovalForm", BUDGET)])
+    with play.listening() as heard:
+        first, second = play.begins(), play.begins()
+        for run_id in (first, second):
+            heard[play.a].wait_for("run.waiting_tool", runId=run_id)
+        [waiting] = house.admin.get(f"/api/runs/{first}")["pendingToolCalls"]
+
+        answer(play.ada, second, waiting["toolCallId"], {"approved": True}, expect=404)
+        answer(play.ada, first, waiting["toolCallId"], {"approved": True})
+        heard[play.a].wait_for("run.completed", runId=first)
+
+
 IMAGE = document("display-case-1-image")
 SUNSET = {"prompt": "a sunset over mountains"}
 

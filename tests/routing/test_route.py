@@ -1,44 +1,30 @@
 """A route is found from complete values only, as early as it is certain, and never moves."""
 
 import json
-import re
 from collections.abc import Collection, Iterable
-from itertools import combinations, pairwise
-from typing import Any
+from itertools import combinations
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from roomful.domain.tools import Fallback, RouteRule
+from roomful.domain.tools import RouteRule
 from roomful.routing.route import MAX_SPACES, Route, RouteFinder
 from roomful.routing.scanner import ArgumentScanner
-
-COMPOSITE = RouteRule(
-    args=("targetSpaceId", "targetSpaceIds"),
-    entity_arg="targetEntityId",
-    injected=True,
-    fallback=Fallback.ACTIVE,
+from tests.routing.second_opinion import (
+    ACTIVE,
+    COMPOSITE,
+    DISPLAY,
+    FAILS,
+    FOR_ONE,
+    NOWHERE,
+    RULES,
+    SPACES,
+    TEXT,
+    finder_for,
+    judged,
+    pieces_of,
 )
-DISPLAY = RouteRule(args=("targetSpaceId",), injected=True, fallback=Fallback.NOWHERE)
-TEXT = RouteRule(args=("spaceId",))
-FOR_ONE = RouteRule(entity_arg="targetEntityId", injected=True)
-ACTIVE = RouteRule()
-NOWHERE = RouteRule(fallback=Fallback.NOWHERE)
-
-SPACES = ("space-1", "space-12", "a")
-MEMBERS = [["space-1", "ann"], ["a", "ann"], ["a", "bob"], ["space-12", "bob"]]
-
-
-def finder_for(
-    rule: RouteRule, member_of: Collection[str] = SPACES, active_space: str | None = "space-1"
-) -> RouteFinder:
-    return RouteFinder(
-        rule,
-        member_of=member_of,
-        active_space=active_space,
-        has_member=lambda space, entity: [space, entity] in MEMBERS,
-    )
 
 
 def follow(finder: RouteFinder, fragments: Iterable[str]) -> RouteFinder:
@@ -339,42 +325,6 @@ def test_a_route_stays_when_its_member_leaves_while_the_call_is_written() -> Non
 
 # Against a second opinion that has the whole text before it.
 
-FAILS = "fails"
-
-
-def pairs_of(text: str) -> list[tuple[str, Any]]:
-    objects: list[list[tuple[str, Any]]] = []
-
-    def note(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        objects.append(pairs)
-        return dict(pairs)
-
-    json.loads(text, object_pairs_hook=note)
-    return objects[-1]
-
-
-def judged(text: str, rule: RouteRule, member_of: Collection[str], active: str | None) -> Route | str:
-    has_own = bool(rule.args) and not rule.injected
-    default = [active] if active in member_of and rule.fallback == Fallback.ACTIVE else []
-    pairs = pairs_of(text)
-    given = [pair for pair in pairs if pair[0] in (*rule.args, rule.entity_arg)]
-    order = "".join("R" if pair in given else "o" for pair in pairs)
-    allowed = "R*o*" if len(member_of) == 1 and default and not has_own else "o*R*o*"
-    if not re.fullmatch(allowed, order) or len(dict(given)) < len(given):
-        return FAILS
-    entity = dict(given).pop(rule.entity_arg or "", None)
-    lists = [
-        value if isinstance(value, list) and value else [value]
-        for key, value in given
-        if key in rule.args and value is not None
-    ]
-    wanted: list[Any] = [space for spaces in lists for space in spaces] or ([] if has_own else default)
-    if any(space not in member_of for space in wanted) or (has_own and not wanted):
-        return FAILS
-    if entity is not None and (not wanted or any([space, entity] not in MEMBERS for space in wanted)):
-        return FAILS
-    return Route(tuple(space for at, space in enumerate(wanted) if space not in wanted[:at]), entity)
-
 
 def verdict(finder: RouteFinder) -> Route | str:
     if finder.failure is not None:
@@ -402,11 +352,6 @@ CORPUS = [
     '{"text":"hi","spaceId":"a"}',
     "{}",
 ]
-RULES = [COMPOSITE, DISPLAY, TEXT, FOR_ONE, ACTIVE, NOWHERE]
-
-
-def pieces_of(text: str, cuts: Iterable[int]) -> list[str]:
-    return [text[a:b] for a, b in pairwise([0, *sorted(cuts), len(text)])]
 
 
 @pytest.mark.parametrize("member_of", [SPACES, ("space-1",)], ids=["three spaces", "one space"])

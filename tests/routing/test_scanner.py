@@ -1,17 +1,14 @@
 """Whatever the cuts, the tokens of a call's arguments add up to what a full parse gives."""
 
-import json
-import math
 import re
-from collections.abc import Callable, Iterable, Iterator
-from itertools import combinations, pairwise
+from collections.abc import Callable, Iterator
+from itertools import combinations
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from roomful.domain.shape import clean_json, clean_text
 from roomful.routing import scanner as scanner_module
 from roomful.routing.scanner import (
     MAX_CHARACTERS,
@@ -24,86 +21,15 @@ from roomful.routing.scanner import (
     Key,
     Piece,
     TextEnd,
-    Token,
     Value,
 )
-
-
-def scan(fragments: Iterable[str]) -> list[Token]:
-    scanner = ArgumentScanner()
-    tokens = [token for fragment in fragments for token in scanner.feed(fragment)]
-    return tokens + scanner.finish()
-
-
-def joined(tokens: list[Token]) -> list[Token]:
-    """With neighbouring pieces as one, as if the text had come whole."""
-    out: list[Token] = []
-    for token in tokens:
-        last = out[-1] if out else None
-        if isinstance(token, Piece) and isinstance(last, Piece):
-            out[-1] = Piece(token.key, last.text + token.text)
-        else:
-            out.append(token)
-    return out
-
-
-def pieces_of(text: str, cuts: Iterable[int]) -> list[str]:
-    places = [0, *sorted(cuts), len(text)]
-    return [text[a:b] for a, b in pairwise(places)]
+from tests.routing.second_opinion import assert_same, expected, joined, parsed, pieces_of, scan
 
 
 def every_cut_in_two_and_three(text: str) -> Iterator[list[str]]:
     inner = range(1, len(text))
     for cuts in [*((at,) for at in inner), *combinations(inner, 2)]:
         yield pieces_of(text, cuts)
-
-
-def parsed(text: str) -> list[tuple[str, Any]] | None:
-    """The top-level pairs of a full parse, cleaned; None when the arguments must be refused."""
-    if text.strip(" \t\n\r\ufeff") == "" and text.count("\ufeff") <= 1:
-        return []
-    text = text.lstrip(" \t\n\r").removeprefix("\ufeff")
-    if re.search(r"[\x00-\x08\x0b\x0c\x0e-\x1f]", text):
-        return None
-    calls: list[list[tuple[str, Any]]] = []
-
-    def note(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        calls.append(pairs)
-        return dict(pairs)
-
-    def refuse(name: str) -> None:
-        raise ValueError(name)
-
-    def finite(digits: str) -> float:
-        if math.isinf(float(digits)):
-            raise ValueError(digits)
-        return float(digits)
-
-    try:
-        whole = json.loads(
-            text, strict=False, object_pairs_hook=note, parse_constant=refuse, parse_float=finite
-        )
-    except ValueError:
-        return None
-    if not isinstance(whole, dict):
-        return None
-    return [(clean_text(key), clean_json(value)) for key, value in calls[-1]]
-
-
-def expected(pairs: list[tuple[str, Any]]) -> list[Token]:
-    tokens: list[Token] = []
-    for key, value in pairs:
-        tokens.append(Key(key))
-        if not isinstance(value, str):
-            tokens.append(Value(key, value))
-        else:
-            tokens += [Piece(key, value), TextEnd(key, value)] if value else [TextEnd(key, "")]
-    return [*tokens, Closed()]
-
-
-def assert_same(one: object, other: object) -> None:
-    """Equal and of the same kind: True is not 1, 1 is not 1.0, 0.0 is not -0.0."""
-    assert repr(one) == repr(other)
 
 
 # Texts that are valid, with everything JSON allows in how they are written.

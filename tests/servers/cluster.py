@@ -168,7 +168,7 @@ class Reader:
             headers["last-event-id"] = self._last
         url = f"{gateway.url}/api/spaces/{self.space_id}/stream"
         with (
-            httpx.Client(timeout=PATIENCE) as client,
+            httpx.Client(timeout=PATIENCE, verify=False) as client,
             client.stream("GET", url, headers=headers, params=self._params) as response,
         ):
             if response.status_code != 200:

@@ -25,7 +25,8 @@ PATIENCE = 30.0
 
 
 class McpHttpServer:
-    """`with` starts it and stops it. `words` is a file whose text is the description of `weather`, or `hang`.
+    """`with` starts it and stops it. `words` is a file whose text is the description of `weather`, or `hang`;
+    with `+` in front there is one more tool, `extra`.
     The flag `old` makes it a server of the years before 2026, `json` one that answers without streams."""
 
     def __init__(self, folder: Path, *flags: str) -> None:
@@ -151,7 +152,10 @@ def _make(words: Path | None, *, old: bool = False) -> Any:
         text = said()
         if text == "hang":
             await anyio.sleep(60)
-        if text:
+        if text.startswith("+"):
+            [fail] = [t for t in tools if t.name == "fail"]
+            tools = [*tools, fail.model_copy(update={"name": "extra", "description": text[1:]})]
+        elif text:
             tools = [t.model_copy(update={"description": text}) if t.name == "weather" else t for t in tools]
         return tools
 

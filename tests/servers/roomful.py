@@ -14,12 +14,12 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Protocol, Self
 
 import httpx
 
 ADMIN_KEY = "test-admin-key"
-PATIENCE = 30.0
+PATIENCE = float(os.environ.get("PATIENCE", "30"))
 
 
 def _ports() -> Iterator[int]:
@@ -42,6 +42,18 @@ def free_port() -> int:
     raise AssertionError("no port is free")
 
 
+class Process(Protocol):
+    """What is asked of one that serves, as of a `subprocess.Popen`."""
+
+    @property
+    def pid(self) -> int: ...
+    def poll(self) -> int | None: ...
+    def wait(self, timeout: float | None = None) -> int: ...
+    def send_signal(self, sig: int) -> None: ...
+    def terminate(self) -> None: ...
+    def kill(self) -> None: ...
+
+
 class Roomful:
     """`with Roomful(folder) as house:` serves until the block ends; `kill` and `start` are a crash."""
 
@@ -56,7 +68,7 @@ class Roomful:
             "ROOMFUL_SECRET_KEY": "a-secret-key-for-tests",
             **environment,
         }
-        self._process: subprocess.Popen[bytes] | None = None
+        self._process: Process | None = None
         self.log = folder / "log.txt"
         self.client = httpx.Client(
             timeout=PATIENCE, verify=False, limits=httpx.Limits(max_keepalive_connections=0)
@@ -69,12 +81,8 @@ class Roomful:
 
     def start(self) -> Self:
         clean = {k: v for k, v in os.environ.items() if not k.startswith("ROOMFUL_")}
-        command = [sys.executable, "-m", "roomful.cli", "serve", "--port", str(self.port)]
-        command += ["--database", self.database, *self._flags]
-        with self.log.open("ab") as log:
-            self._process = subprocess.Popen(
-                command, cwd=self.folder, env=clean | self._environment, stdout=log, stderr=log
-            )
+        command = ["serve", "--port", str(self.port), "--database", self.database, *self._flags]
+        self._process = self._launch(command, clean | self._environment)
         deadline = time.monotonic() + PATIENCE
         while time.monotonic() < deadline:
             if self._process.poll() is not None:
@@ -84,6 +92,16 @@ class Roomful:
                     return self
             time.sleep(0.02)
         raise AssertionError(f"roomful did not answer:\n{self.log.read_text()}")
+
+    def _launch(self, command: list[str], environment: dict[str, str]) -> "Process":
+        with self.log.open("ab") as log:
+            return subprocess.Popen(
+                [sys.executable, "-m", "roomful.cli", *command],
+                cwd=self.folder,
+                env=environment,
+                stdout=log,
+                stderr=log,
+            )
 
     def kill(self) -> None:
         """Like a power cut for the process: nothing of it is asked first."""

@@ -42,6 +42,8 @@ MEMBERS = [
         ("`@shop` in code", []),
         ("```\n@shop\n``` and @dev", ["dev"]),
         ("> @shop said\nyes", []),
+        ("> @shop said\n@dev, what now?", ["dev"]),
+        ("> one\n> two\n\n@shop", ["shop"]),
         ("@ѕhop with a foreign letter", []),  # noqa: RUF001
         ("@nobody", []),
         ("", []),
@@ -49,6 +51,24 @@ MEMBERS = [
 )
 def test_mentions_are_exact_ids_and_unique_names_outside_code_and_quotes(text: str, found: list[str]) -> None:
     assert find_mentions(text, MEMBERS) == found
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("@ann", ["ann"]),
+        ("@Ann", ["ann"]),
+        ("@tim", ["tim"]),
+        ("@t\u0131m", []),
+        ("@Kim", ["Kim"]),
+        ("@kim", ["kim"]),
+        ("@KIM", []),
+    ],
+)
+def test_nobody_takes_an_id_away_by_their_name_or_a_letter_like_it(text: str, found: list[str]) -> None:
+    members = [_member("mallory", "Ann"), _member("ann", "A."), _member("tim", "T."), _member("kim", "K.")]
+
+    assert find_mentions(text, [*members, _member("Kim", "Other")]) == found
 
 
 def test_a_mention_of_somebody_who_is_not_here_is_refused() -> None:

@@ -5,7 +5,7 @@ import asyncio
 import msgspec
 import pytest
 
-from roomful.domain.changes import AddMessage, Change
+from roomful.domain.changes import AddMessage, Change, RemoveSpace
 from roomful.domain.errors import Conflict, LeaseLost, NotFound
 from roomful.domain.messages import MemberAnswer
 from roomful.domain.ports import Store
@@ -263,6 +263,7 @@ async def test_a_run_waits_while_any_of_its_calls_does(store: Store) -> None:
 
 
 async def test_runs_are_listed_newest_first_and_by_what_they_are(store: Store) -> None:
+    await settle_in(store, "s", "t")
     await store.commit(
         [
             AddRun(run("a", created_at="2026-01-01T00:00:00.001Z", shown_in=["s"])),
@@ -311,3 +312,12 @@ async def test_turns_go_on_after_a_worker_died_with_two_of_them(store: Store) ->
     await store.commit([Guard(first), SaveRun(run("a", "completed", in_turn=True))])
     assert await claim(store, "two", "c") is None
     assert await claim(store, "two", "b")
+
+
+async def test_a_run_comes_not_back_into_a_space_that_was_removed(store: Store) -> None:
+    await settle_in(store, "s", "t")
+    await store.commit([AddRun(run("r", "running", shown_in=["s", "t"])), RemoveSpace("s")])
+    await store.commit([SaveRun(run("r", "completed", shown_in=["s", "t"]))])
+
+    assert await store.runs(space_id="s") == []
+    assert [one.id for one in await store.runs(space_id="t")] == ["r"]

@@ -5,6 +5,7 @@ import pytest
 
 from roomful.domain.changes import (
     AddEntity,
+    AddGrant,
     AddMessage,
     AddSpace,
     EraseEntity,
@@ -12,16 +13,30 @@ from roomful.domain.changes import (
     MarkRead,
     PutAgent,
     PutMember,
+    RemoveAgent,
     RemoveMember,
     RemoveSpace,
     SaveSpace,
 )
 from roomful.domain.errors import Conflict, NotFound
+from roomful.domain.grants import Grant
 from roomful.domain.ports import Store
 from roomful.domain.run_changes import AddRun
 from roomful.domain.spaces import Member, MySpace
 from tests.requirements import requirement
-from tests.store.things import LATER, HandClock, agent, entity, message, run, say, seqs, settle_in, space
+from tests.store.things import (
+    LATER,
+    NOON,
+    HandClock,
+    agent,
+    entity,
+    message,
+    run,
+    say,
+    seqs,
+    settle_in,
+    space,
+)
 
 
 async def test_a_space_is_added_saved_and_listed_by_age(store: Store) -> None:
@@ -177,3 +192,17 @@ async def test_a_space_made_anew_knows_nothing_of_the_one_before(store: Store) -
     assert await store.runs(space_id="s") == []
     assert await store.commit([AddMessage(message("new"))]) == [1]
     assert await seqs(store) == [1]
+
+
+def grant(id: str, space_id: str) -> Grant:
+    return Grant(id=id, space_id=space_id, agent_id="bot", tool_name="pay", granted_by="ann", created_at=NOON)
+
+
+async def test_what_was_granted_goes_with_its_space_and_with_its_agent(store: Store) -> None:
+    await settle_in(store, "s", "t")
+    await store.commit([PutAgent(agent("bot")), AddGrant(grant("g", "s")), AddGrant(grant("h", "t"))])
+    await store.commit([RemoveSpace("s"), AddSpace(space("s"))])
+    assert [one.id for one in await store.grants_of("bot")] == ["h"]
+
+    await store.commit([RemoveAgent("bot"), PutAgent(agent("bot"))])
+    assert await store.grants_of("bot") == []

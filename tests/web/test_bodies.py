@@ -1,6 +1,7 @@
 """Bodies are bounded, and what is wrong with one is said."""
 
 import asyncio
+import tracemalloc
 from typing import Any
 
 import msgspec
@@ -101,9 +102,13 @@ def test_brackets_in_a_text_do_not_nest() -> None:
     assert decode_body(msgspec.json.encode({"text": text}), Note) == Note(text)
 
 
-def test_as_deep_as_allowed_is_allowed() -> None:
-    data = b'{"text": "", "more": ' + b"[" * 63 + b"]" * 63 + b"," + b'"text": ""}'
-    assert decode_body(data, Note).text == ""
+def nested(depth: int) -> bytes:
+    return b'{"text": "", "more": ' + b"[" * (depth - 1) + b"]" * (depth - 1) + b"," + b'"text": ""}'
+
+
+def test_as_deep_as_allowed_is_allowed_and_no_deeper() -> None:
+    assert decode_body(nested(64), Note).text == ""
+    assert "64 deep" in refusal(nested(65))[1]
 
 
 def test_a_body_comes_in_pieces() -> None:
@@ -138,3 +143,15 @@ def test_only_plain_json_is_taken(headers: dict[str, str]) -> None:
         read(b"{}", **headers)
 
     assert caught.value.status == 415
+
+
+def test_looking_for_the_nesting_of_a_long_string_takes_no_memory() -> None:
+    data = b'{"text": "' + b"x" * 1_000_000 + b'", "more": [' + b"[]," * 100 + b"0]}"
+    tracemalloc.start()
+    try:
+        decode_body(data, Note)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+
+    assert peak < 4 * len(data)

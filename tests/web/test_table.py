@@ -42,6 +42,7 @@ BODIES: dict[str, Any] = {
     "ServiceTrigger": {"serviceName": "s"},
     "LateResult": {"result": 1},
     "NewMemory": {"value": 1},
+    "McpApproval": {"digest": "0" * 64},
     "ChatRequest": {
         "id": "private",
         "messages": [{"role": "user", "parts": [{"type": "text", "text": "hi"}]}],

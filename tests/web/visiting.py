@@ -18,7 +18,7 @@ from roomful.domain.changes import AddEntity, AddSpace, AddToken, PutMember
 from roomful.domain.entities import Entity, Token
 from roomful.domain.errors import Conflict
 from roomful.domain.events import Announcement, SpaceEvent
-from roomful.domain.ports import Store
+from roomful.domain.ports import McpServers, Store
 from roomful.domain.run_changes import SaveRun
 from roomful.domain.runs import Lease, Run
 from roomful.domain.spaces import Role, Space
@@ -313,6 +313,7 @@ async def open_visit(**changes: Any) -> Visit:
         "worker": worker,
         "answers": cast(Answers, answers),
         "inspecting": Inspecting(store=store, agents=agents, bounds=bounds, worker=worker),
+        "mcp": cast(McpServers, None),
         "limits": Limits(0, 0),
         "admin_digest": hashlib.sha256(ADMIN_KEY.encode()).digest(),
         "allowed_hosts": frozenset({"127.0.0.1", "localhost", "::1"}),

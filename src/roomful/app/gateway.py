@@ -16,6 +16,7 @@ from roomful.app.conversations import Conversations
 from roomful.app.furnishing import make_person, make_space
 from roomful.app.others import check_bus, find_others
 from roomful.app.sealing import SecretBox
+from roomful.app.servers import ServersOfAgents
 from roomful.app.surroundings import REAL, Surroundings
 from roomful.app.toolkit import Toolkit
 from roomful.app.workshop import Workshop
@@ -128,6 +129,7 @@ class Gateway:
             worker=worker,
             answers=workshop.answers,
             inspecting=workshop.inspecting,
+            mcp=ServersOfAgents(workshop.agents, self._toolkit.mcp),
             limits=Limits(settings.limit_posts, settings.limit_streams),
             admin_digest=admin_digest,
             allowed_hosts=_own_names(settings),
@@ -303,6 +305,8 @@ def _own_names(settings: Settings) -> frozenset[str]:
 
 def _readiness(store: Store) -> Callable[[], Awaitable[bool]]:
     async def is_ready() -> bool:
+        if store.figures().is_writing_over:
+            return False
         return await store.get_meta(ADMIN_DIGEST) is not None
 
     return is_ready

@@ -32,6 +32,7 @@ from roomful.executors.http import HttpExecutor
 from roomful.executors.image import ImageExecutor
 from roomful.executors.leaving import Leaving
 from roomful.executors.mcp import DEFAULT_TIMEOUT, McpExecutor
+from roomful.executors.mcp_pins import StoredPins
 from roomful.executors.planning import Planning
 from roomful.executors.python import PythonExecutor, PythonTool
 from roomful.executors.remembering import Remembering
@@ -88,7 +89,7 @@ class Toolkit:
         way_out = egress or self._egress
         self._compute = ComputeExecutor()
         self._python = PythonExecutor(functions)
-        self._mcp = McpExecutor(self._patient_egress, configs.variable)
+        self.mcp = McpExecutor(self._patient_egress, configs.variable, pins=StoredPins(store))
 
         def env(context: CallContext) -> Callable[[str], str]:
             return configs.variable
@@ -101,15 +102,15 @@ class Toolkit:
                 way_out, env, signing_key=callbacks.webhook_key, clock=clock, callback_url=callbacks.url
             ),
             Image: ImageExecutor(blobs.keep_for, keys=settings.provider_key),
-            Mcp: self._mcp,
+            Mcp: self.mcp,
             PythonFunction: self._python,
         }
-        self.more_tools = self._mcp.offered
+        self.more_tools = self.mcp.offered
         self.complete = self._python.complete
 
     async def close(self) -> None:
         await self._compute.close()
-        await self._mcp.close()
+        await self.mcp.close()
         if self._outside is not None:
             await self._outside.close()
         self._egress.close()

@@ -43,7 +43,8 @@ class Tools(Protocol):
 
 class Workshop:
     """`intake` is where runs come from outside, `answers` what they waited for, `starting` how each begins,
-    `inspecting` how its owner looks into one; the worker is told what to drive and what to look after."""
+    `inspecting` how its owner looks into one, `agents` whose they are; the worker is told what
+    to drive and what to look after."""
 
     def __init__(
         self,
@@ -60,7 +61,7 @@ class Workshop:
         clock: Clock,
         ids: Ids,
     ) -> None:
-        agents = Agents(store, configs.ready, tools.more_tools, tools.complete)
+        self.agents = agents = Agents(store, configs.ready, tools.more_tools, tools.complete)
         results = Results(blobs)
         bounds = Bounds(store, clock, ids)
         self.starting = starting = Starting(worker=worker, announcer=announcer, clock=clock, ids=ids)

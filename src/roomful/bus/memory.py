@@ -162,18 +162,23 @@ class _Channel:
             relay.extend(announcements)
 
     def since(self, offset: int) -> list[Entry]:
-        count = self.head - offset
-        return list(islice(self.entries, len(self.entries) - count, None))
+        """From the newest one backwards: who follows closely does not walk through the whole window."""
+        entries = list(islice(reversed(self.entries), self.head - offset))
+        entries.reverse()
+        return entries
 
 
 class MemorySubscription:
-    __slots__ = ("_log", "_offset", "_volume", "_waiter", "cut", "on_cut")
+    __slots__ = ("_log", "_offset", "_timer", "_until", "_volume", "_waiter", "cut", "on_cut")
 
     def __init__(self, log: _Channel, offset: int) -> None:
         self._log = log
         self._offset = offset
         self._volume = log.volume
         self._waiter: asyncio.Future[bool] | None = None
+        self._timer: asyncio.TimerHandle | None = None
+        """Outlives a wait: one that is rarely too long sets it once in that time, not once an event."""
+        self._until = 0.0
         self.cut: CutReason | None = None
         self.on_cut: Callable[[], None] | None = None
         """Called when a reader is cut while it may be stuck in a write."""
@@ -190,12 +195,15 @@ class MemorySubscription:
         if self.cut or self._offset != self._log.head:
             return True
         loop = asyncio.get_running_loop()
+        self._until = loop.time() + seconds
+        if self._timer is not None and self._timer.when() > self._until:
+            self._stop_timer()
+        if self._timer is None:
+            self._timer = loop.call_at(self._until, self._look_at_clock)
         self._waiter = waiter = loop.create_future()
-        timer = loop.call_later(seconds, _give_up, waiter)
         try:
             return await waiter
         finally:
-            timer.cancel()
             self._waiter = None
 
     def notice(self) -> None:
@@ -210,19 +218,30 @@ class MemorySubscription:
         if self.cut is not None:
             return
         self.cut = reason
+        self._stop_timer()
         if self._waiter is not None and not self._waiter.done():
             self._waiter.set_result(True)
         if self.on_cut is not None:
             self.on_cut()
 
+    def _look_at_clock(self) -> None:
+        self._timer = None
+        if self._waiter is None or self._waiter.done():
+            return
+        loop = self._waiter.get_loop()
+        if loop.time() < self._until:
+            self._timer = loop.call_at(self._until, self._look_at_clock)
+        else:
+            self._waiter.set_result(False)
+
+    def _stop_timer(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
 
 def _has_failed(ready: "asyncio.Future[None]") -> bool:
     return ready.done() and not ready.cancelled() and ready.exception() is not None
-
-
-def _give_up(waiter: "asyncio.Future[bool]") -> None:
-    if not waiter.done():
-        waiter.set_result(False)
 
 
 def _size(announcement: Announcement) -> int:

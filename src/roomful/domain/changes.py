@@ -8,6 +8,7 @@ from roomful.domain.entities import Entity, Token
 from roomful.domain.goals import Goal
 from roomful.domain.grants import Grant
 from roomful.domain.invites import Invite
+from roomful.domain.mcp import Pinned
 from roomful.domain.memories import Memory
 from roomful.domain.messages import Message, Part
 from roomful.domain.plans import Plan
@@ -158,6 +159,20 @@ class RemoveGrant(Frozen):
     grant_id: str
 
 
+class PinTools(Frozen):
+    """The digests of a server's tools by name, unless some are pinned already; answers with what is."""
+
+    pinned: Pinned
+    digests: dict[str, str]
+
+
+class ApproveTools(Frozen):
+    """From now on these digests count, beside those of the other tools. NotFound when nothing is pinned."""
+
+    pinned: Pinned
+    digests: dict[str, str]
+
+
 class PutPlan(Frozen):
     """OverBound when the agent has too many active plans then; of its completed ones the latest are kept.
     NotFound when there is no such agent."""
@@ -277,6 +292,8 @@ Change: TypeAlias = (
     | ShowBlob
     | AddGrant
     | RemoveGrant
+    | PinTools
+    | ApproveTools
     | PutMemories
     | RemoveMemories
     | PutGoals

@@ -57,7 +57,11 @@ class MessageEnvelope(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
     def __post_init__(self) -> None:
         if self.created_at.tzinfo is None:
             raise ValueError("created_at has no time zone")
-        msgspec.structs.force_setattr(self, "created_at", self.created_at.astimezone(UTC))
+        try:
+            at = self.created_at.astimezone(UTC)
+        except OverflowError:
+            raise ValueError("created_at is before the first year or after the last one") from None
+        msgspec.structs.force_setattr(self, "created_at", at)
 
     def model_dump(self, *, mode: Literal["json", "python"] = "python") -> dict[str, Json]:
         """`json` writes the time as UTC ISO 8601; `python` leaves it a datetime."""

@@ -13,6 +13,7 @@ from roomful.domain.entities import Entity, Principal, Token
 from roomful.domain.events import Announcement, CutReason, Position
 from roomful.domain.goals import Goal
 from roomful.domain.grants import Grant
+from roomful.domain.mcp import McpServerSeen, Pinned
 from roomful.domain.memories import Memory
 from roomful.domain.messages import Message
 from roomful.domain.neighbours import Moments
@@ -76,6 +77,8 @@ class Figures(msgspec.Struct, frozen=True):
 
     messages_stored: int
     commits_waiting: int
+    is_writing_over: bool = False
+    """The disk failed in such a way that only a restart helps."""
 
 
 class Store(Protocol):
@@ -190,6 +193,10 @@ class Store(Protocol):
 
     async def grants_in(self, space_id: str) -> list[Grant]: ...
     async def grants_of(self, agent_id: str) -> list[Grant]: ...
+    async def mcp_pins(self, pinned: Pinned) -> dict[str, str] | None:
+        """The digests of the tools that were agreed to, by name; None before the first time."""
+        ...
+
     async def plans_of(self, agent_id: str) -> list[Plan]:
         """In the order of their making."""
         ...
@@ -332,4 +339,17 @@ class Executor(Protocol):
 
     async def execute(self, context: CallContext) -> Outcome:
         """Never raises for what a tool or its author can do wrong: that is Failed."""
+        ...
+
+
+class McpServers(Protocol):
+    """The servers of configured agents, as they are now. Looking connects to them; nothing else here does."""
+
+    async def look(self, agent_id: str) -> list[McpServerSeen]: ...
+    async def approve(
+        self, agent_id: str, server: str, digest: str, tools: Sequence[str] | None, also: Sequence[Change]
+    ) -> McpServerSeen:
+        """What was looked at is agreed to: these tools of it, or all; `also` is committed with it. Conflict
+        when the server says something else by now, or nothing; NotFound, Invalid for a tool that it does not
+        have."""
         ...

@@ -6,10 +6,13 @@ The SDK is an extra and takes a second to load, so it is loaded when the first a
 import asyncio
 import importlib
 import logging
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from roomful.domain.agents import AgentSpec, McpServer
-from roomful.domain.errors import Invalid
+from roomful.domain.changes import Change
+from roomful.domain.errors import Conflict, Invalid
+from roomful.domain.mcp import McpServerSeen
 from roomful.domain.outbound import Egress
 from roomful.domain.outcomes import Failed, Outcome
 from roomful.domain.ports import CallContext
@@ -62,10 +65,44 @@ class McpExecutor:
         server may take to connect."""
         if not agent.mcp_servers or not await self._loaded(agent.id):
             return ()
-        self._forget([key for key in self._servers if key[0] == agent.id and not _has(agent, key[1])])
+        self._forget(
+            [
+                key
+                for key, server in self._servers.items()
+                if key[0] == agent.id and not _has(agent, key[1]) and not server.is_busy
+            ]
+        )
         servers = [self._server(agent, server) for server in agent.mcp_servers]
         listings = await asyncio.gather(*(server.listing() for server in servers))
-        return tuple(tool for listing in listings for tool in listing.tools.values())
+        return tuple(
+            tool for listing in listings for tool in (*listing.tools.values(), *listing.held.values())
+        )
+
+    async def look(self, agent: AgentSpec) -> list[McpServerSeen]:
+        """Its servers as they are now, also those that cannot be had."""
+        if not agent.mcp_servers or not await self._loaded(agent.id):
+            missing = "the gateway lacks the extra: pip install 'roomful[mcp]'"
+            return [
+                McpServerSeen(name=server.name, state="unavailable", tools=[], why=missing)
+                for server in agent.mcp_servers
+            ]
+        servers = [self._server(agent, server) for server in agent.mcp_servers]
+        return list(await asyncio.gather(*(server.look() for server in servers)))
+
+    async def approve(
+        self,
+        agent: AgentSpec,
+        config: McpServer,
+        digest: str,
+        tools: Sequence[str] | None,
+        also: Sequence[Change],
+    ) -> McpServerSeen:
+        """Raises Conflict and Invalid, as McpServers says."""
+        if not await self._loaded(agent.id):
+            raise Conflict("the gateway lacks the extra: pip install 'roomful[mcp]'")
+        server = self._server(agent, config)
+        await server.approve(digest, tools, also)
+        return await server.look()
 
     async def execute(self, context: CallContext) -> Outcome:
         spec = context.spec.executor

@@ -1,10 +1,14 @@
-"""What a server said of its tools when it was first heard: a tool that is described otherwise is another."""
+"""What was agreed to of a server's tools: one that is described otherwise, or is new, is another."""
 
 import hashlib
+from collections.abc import Mapping, Sequence
 from typing import Final, Protocol
 
 import msgspec
 
+from roomful.domain.changes import ApproveTools, Change, PinTools
+from roomful.domain.mcp import Pinned
+from roomful.domain.ports import Store
 from roomful.domain.shape import Json
 
 _DEFINITION: Final = ("name", "title", "description", "inputSchema", "outputSchema", "annotations")
@@ -12,26 +16,54 @@ _encode = msgspec.json.Encoder(order="deterministic").encode
 
 
 class Pins(Protocol):
-    """Remembers one digest for each tool of each server of each agent. An operator approves a changed
-    definition by setting its digest."""
+    async def agreed(self, pinned: Pinned, digests: Mapping[str, str]) -> Mapping[str, str]:
+        """What is agreed to, by the tools' names. The first time that is what the server says: `digests`."""
+        ...
 
-    async def get(self, agent_id: str, server: str, tool: str) -> str | None: ...
-    async def set(self, agent_id: str, server: str, tool: str, digest: str) -> None: ...
+    async def known(self, pinned: Pinned) -> Mapping[str, str] | None:
+        """The same; None before the first time."""
+        ...
+
+    async def approve(
+        self, pinned: Pinned, digests: Mapping[str, str], also: Sequence[Change] = ()
+    ) -> None: ...
 
 
 class MemoryPins:
     """As long as the process lives."""
 
     def __init__(self) -> None:
-        self._digests: dict[tuple[str, str, str], str] = {}
+        self._digests: dict[Pinned, dict[str, str]] = {}
 
-    async def get(self, agent_id: str, server: str, tool: str) -> str | None:
-        return self._digests.get((agent_id, server, tool))
+    async def agreed(self, pinned: Pinned, digests: Mapping[str, str]) -> Mapping[str, str]:
+        return self._digests.setdefault(pinned, dict(digests))
 
-    async def set(self, agent_id: str, server: str, tool: str, digest: str) -> None:
-        self._digests[agent_id, server, tool] = digest
+    async def known(self, pinned: Pinned) -> Mapping[str, str] | None:
+        return self._digests.get(pinned)
+
+    async def approve(self, pinned: Pinned, digests: Mapping[str, str], also: Sequence[Change] = ()) -> None:
+        self._digests[pinned] |= digests
 
 
-def digest_of(definition: dict[str, Json]) -> str:
+class StoredPins:
+    """In the record, for all gateways."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    async def agreed(self, pinned: Pinned, digests: Mapping[str, str]) -> Mapping[str, str]:
+        known = await self.known(pinned)
+        if known is None:
+            [known] = await self._store.commit([PinTools(pinned, dict(digests))])
+        return known
+
+    async def known(self, pinned: Pinned) -> Mapping[str, str] | None:
+        return await self._store.mcp_pins(pinned)
+
+    async def approve(self, pinned: Pinned, digests: Mapping[str, str], also: Sequence[Change] = ()) -> None:
+        await self._store.commit([ApproveTools(pinned, dict(digests)), *also])
+
+
+def digest_of(definition: Mapping[str, Json]) -> str:
     """SHA-256 of all that a model or a person is told of a tool, whatever the order of its keys."""
     return hashlib.sha256(_encode({key: definition.get(key) for key in _DEFINITION})).hexdigest()

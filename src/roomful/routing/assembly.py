@@ -50,9 +50,9 @@ class Assembly:
         self._is_open = False
         self._is_judged = False
         self._length = 0
-        self._hidden: frozenset[str] = frozenset()
+        self._hidden: frozenset[str | None] = frozenset()
         if spec is not None and spec.route.injected:
-            self._hidden = frozenset({*spec.route.args, spec.route.entity_arg or ""})
+            self._hidden = frozenset({*spec.route.args, spec.route.entity_arg})
         self._tell_start()
         self._open_when_known()
 

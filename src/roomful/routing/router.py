@@ -158,7 +158,8 @@ class StepRouter:
 
     def _store(self, index: int, assembly: Assembly) -> None:
         """The call is whole, or will never be: it is kept with its id, and its spaces are told."""
-        call = assembly.as_call(len(self._stored))
+        before = self._stored.get(index)
+        call = assembly.as_call(len(self._stored) if before is None else before.index)
         if call.waits_for == "approval" and self._around.granted.covers(
             call.tool_name, call.space_ids, call.args
         ):

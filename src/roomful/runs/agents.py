@@ -56,6 +56,14 @@ class Agents:
             made = self._made[agent_id] = (agent.updated_at, spec)
         return made[1]
 
+    async def with_written(self, agent_id: str) -> list[AgentSpec]:
+        """The agent, and those that are written in its tools, which act under its id."""
+        specs = [await self._configured(agent_id)]
+        for spec in specs:
+            inside = [tool.executor for tool in spec.tools if isinstance(tool.executor, SubAgent)]
+            specs += [self._written(one.config, agent_id) for one in inside if one.config is not None]
+        return specs
+
     async def of_run(self, run: Run) -> AgentSpec:
         """Whom the run is of: an agent, or one that is written in a tool of the run that called it. It may go
         no further than the agent with whom it all began."""
@@ -83,10 +91,12 @@ class Agents:
         tool = tools.get(call.tool_name)
         if tool is None or not isinstance(tool.executor, SubAgent) or tool.executor.config is None:
             raise NotFound(f"{run.agent_id} has no sub-agent {call.tool_name!r} any more")
-        config = tool.executor.config
+        return self._written(tool.executor.config, run.agent_id)
+
+    def _written(self, config: dict[str, Any], agent_id: str) -> AgentSpec:
         spec = configure(config, agent_id=config.get("id") or "inline", trusted=True)
-        tools_of_it = tuple(map(self._complete, spec.tools))
-        return msgspec.structs.replace(spec, id=run.agent_id, tools=tools_of_it)
+        tools = tuple(map(self._complete, spec.tools))
+        return msgspec.structs.replace(spec, id=agent_id, tools=tools)
 
     async def _equipped(self, agent: AgentSpec) -> AgentSpec:
         if self._more_tools is None or not agent.mcp_servers:

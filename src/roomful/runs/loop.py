@@ -104,6 +104,8 @@ class RunLoop:
             voice.keep([SaveRun(msgspec.structs.replace(run))])
         past = await read_past(self._store, run.id)
         done = await self._take_up(voice, past, agent)
+        if await self._has_said_all(voice, past) and await self._is_finished(voice, agent):
+            return
         opening: list[ModelMessage] | None = None
         while True:
             if done.ending is not None and await self._end_with(voice, agent, done, done.ending):
@@ -171,6 +173,13 @@ class RunLoop:
         except Conflict:
             return False
         return True
+
+    async def _has_said_all(self, voice: Voice, past: Past) -> bool:
+        """Whether the run had only to end when it was left: its last step called nothing, and it was told
+        nothing since."""
+        if not past.calls_nothing:
+            return False
+        return not any(one.step == past.next_step for one in await self._store.handed(voice.run.id))
 
     async def _end_with(self, voice: Voice, agent: Equipped, done: Executed, ending: Ending) -> bool:
         """The run ends with a call. Not when the run that should take over may not start: then the model is

@@ -23,6 +23,11 @@ class Past(msgspec.Struct):
     def next_step(self) -> int:
         return self.steps[-1].number + 1 if self.steps else 0
 
+    @property
+    def calls_nothing(self) -> bool:
+        """Whether there was a step and the last one has no calls."""
+        return bool(self.steps) and all(call.step != self.steps[-1].number for call in self.calls)
+
     def end_cut_step(self) -> None:
         assert self.cut_step is not None
         told = self.written.get(self.cut_step) or Step(run_id=self.calls[-1].run_id, number=self.cut_step)

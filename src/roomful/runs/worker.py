@@ -16,6 +16,7 @@ from roomful.domain.ports import Store
 from roomful.domain.run_changes import (
     ClaimRun,
     EndLeases,
+    ExpectCall,
     ExpectStatus,
     Guard,
     KeepAlive,
@@ -293,19 +294,31 @@ class Worker:
 
     async def _end_canceled(self, voice: Voice, why: RunError | Unset) -> None:
         """First what it waits for, so that nothing wakes it up again; then those it called; then itself. If
-        the gateway stops in between, whoever takes up the run goes on with this."""
+        the gateway stops in between, whoever takes up the run goes on with this. A card that somebody answers
+        meanwhile stays answered."""
+        while True:
+            try:
+                return await self._cancel_waiting(voice, why)
+            except Conflict:
+                log.info("something that run %s waits for came while it was canceled", voice.run.id)
+
+    async def _cancel_waiting(self, voice: Voice, why: RunError | Unset) -> None:
         made = await self._store.calls(voice.run.id)
         called = [call for call in made if call.waits_for == "child_run"]
         left = [call for call in made if call.status not in SETTLED]
         canceled = [msgspec.structs.replace(call, status="canceled").settled(voice.iso()) for call in left]
+        changes: list[Change] = [ExpectCall(call.id) for call in left if call.status == "waiting"]
+        changes += [SaveCalls(copies(canceled))] if canceled else []
         run = voice.run
         run.status, run.is_canceling, run.error, run.pending_tool_calls = "running", True, why, []
         if called:
-            await voice.kept([SaveCalls(copies(canceled)), SaveRun(msgspec.structs.replace(run))])
+            await voice.try_kept(
+                [*changes, SaveRun(msgspec.structs.replace(run))], lambda: (), lambda _: None
+            )
+            changes = []
             for child in await self._store.children([call.id for call in called]):
                 await self.cancel(child.id)
             show_trees(voice, called, await self._store.descent([call.id for call in called]))
-        changes: list[Change] = [SaveCalls(copies(canceled))] if canceled else []
         inside = [news for call in canceled for news in voice.trail.call(call)] if voice.trail else []
         run.is_canceling = UNSET
         await voice.finish("canceled", changes, inside)

@@ -8,7 +8,34 @@ from roomful.domain.errors import Invalid
 from roomful.domain.shape import Json
 from roomful.domain.spaces import Member, Space
 
-_CODE = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*`|^[ \t]*>.*$", re.DOTALL | re.MULTILINE)
+_CODE = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*`|^[ \t]*>[^\n]*", re.DOTALL | re.MULTILINE)
+_MARK = re.compile(r"(?<![\w@.])@")
+_END = re.compile(r"(?![\w-])(?!\.\w)")
+
+
+class _Labels:
+    """What members are called: by their ids, in any case unless two ids differ in it alone, else by a name
+    that is no id and that one member alone has."""
+
+    def __init__(self, members: Sequence[Member]) -> None:
+        self._ids = {member.entity_id for member in members}
+        names = _folded((member.name, member.entity_id) for member in members if member.name)
+        self._by_label = names | _folded((entity_id, entity_id) for entity_id in self._ids)
+        labels = {label for member in members for label in (member.entity_id, member.name) if label}
+        forms = (form for label in labels for form in (label, label.casefold()))
+        self.lengths = sorted({len(form) for form in forms}, reverse=True)
+
+    def find(self, label: str) -> str | None:
+        return label if label in self._ids else self._by_label.get(label.casefold())
+
+
+def _folded(labels: Iterable[tuple[str, str]]) -> dict[str, str | None]:
+    """None for what several are called."""
+    found: dict[str, str | None] = {}
+    for label, entity_id in labels:
+        key = label.casefold()
+        found[key] = None if key in found else entity_id
+    return found
 
 
 def find_mentions(text: str, members: Sequence[Member]) -> list[str]:
@@ -17,31 +44,23 @@ def find_mentions(text: str, members: Sequence[Member]) -> list[str]:
     A name counts only when one member alone has it; code and quotes mention nobody.
     """
     plain = _CODE.sub(lambda match: " " * len(match.group()), text)
-    found: dict[int, tuple[int, str]] = {}
-    for label, entity_id in _labels(members).items():
-        pattern = rf"(?<![\w@.])@{re.escape(label)}(?![\w-])(?!\.\w)"
-        for match in re.finditer(pattern, plain, re.IGNORECASE):
-            length, _ = found.get(match.start(), (0, ""))
-            if len(label) > length:
-                found[match.start()] = (len(label), entity_id)
-    return list(dict.fromkeys(entity_id for _, (_, entity_id) in sorted(found.items())))
+    labels = _Labels(members)
+    found = (_named_at(plain, mark.end(), labels) for mark in _MARK.finditer(plain))
+    return list(dict.fromkeys(entity_id for entity_id in found if entity_id is not None))
 
 
-def _labels(members: Sequence[Member]) -> dict[str, str]:
-    names: dict[str, list[str]] = {}
-    for member in members:
-        names.setdefault(member.name.casefold(), []).append(member.entity_id)
-    labels = {member.name: member.entity_id for member in members if len(names[member.name.casefold()]) == 1}
-    return {label: entity_id for label, entity_id in labels.items() if label} | {
-        member.entity_id: member.entity_id for member in members
-    }
+def _named_at(text: str, begin: int, labels: _Labels) -> str | None:
+    """By the longest label that stands there."""
+    for length in labels.lengths:
+        end = begin + length
+        if end <= len(text) and _END.match(text, end) and (found := labels.find(text[begin:end])):
+            return found
+    return None
 
 
 def member_called(label: str, members: Sequence[Member]) -> str | None:
     """The member with this id, or the only one with this name."""
-    wanted = label.casefold()
-    found = {known.casefold(): entity_id for known, entity_id in _labels(members).items()}
-    return found.get(wanted)
+    return _Labels(members).find(label)
 
 
 def named_in(mentions: Json) -> list[str]:

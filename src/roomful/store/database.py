@@ -21,6 +21,11 @@ class Broken(Unavailable):
     """The disk, a lock or the server failed, not the statement: nothing of the transaction remains."""
 
 
+class WritingEnded(Broken):
+    """A sync failed. What the disk holds is known only when the file is opened anew: until then nothing more
+    is written."""
+
+
 class Lost(Broken):
     """The connection went away. The next statement connects again."""
 

@@ -27,13 +27,17 @@ def migrate_database(db: Database) -> list[int]:
 
 def check_schema(db: Database) -> None:
     """For one that may not change the schema, because somebody else is using it."""
-    newest = _migrations()[-1].version
+    newest = newest_version()
     [(current,)] = db.rows("SELECT coalesce(max(version), 0) FROM schema_version")
     if current != newest:
         raise CannotOpen(
             f"The database is in use by a Roomful of schema version {current} and this one has {newest}: use "
             "the same version for both, or stop that process first."
         )
+
+
+def newest_version() -> int:
+    return _migrations()[-1].version
 
 
 def _apply_next(db: Database, migrations: list[Migration]) -> int | None:

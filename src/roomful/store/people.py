@@ -78,7 +78,7 @@ def put_agent(agent: Agent, *, only_new: bool) -> Write:
 
 def remove_agent(agent_id: str) -> Write:
     def write(db: Database) -> None:
-        for table in ("memories", "goals"):
+        for table in ("memories", "goals", "grants"):
             db.count(f"DELETE FROM {table} WHERE agent_id = ?", (agent_id,))
         if not db.count("DELETE FROM agents WHERE id = ?", (agent_id,)):
             raise NotFound(f"There is no agent {agent_id}.")

@@ -11,11 +11,13 @@ from roomful.domain.changes import (
     AddMessage,
     AddSpace,
     AddToken,
+    ApproveTools,
     Change,
     EraseEntity,
     ExpectOtherOwner,
     ExpectPlan,
     MarkRead,
+    PinTools,
     PutAgent,
     PutGoals,
     PutMember,
@@ -64,6 +66,7 @@ from roomful.store import (
     goals,
     grants,
     invites,
+    mcp_pins,
     memories,
     messages,
     people,
@@ -123,6 +126,10 @@ def plan(change: Change, clock: Clock) -> Write:
             return grants.add_grant(change.grant)
         case RemoveGrant():
             return grants.remove_grant(change.space_id, change.grant_id)
+        case PinTools():
+            return mcp_pins.pin_tools(change.pinned, change.digests)
+        case ApproveTools():
+            return mcp_pins.approve_tools(change.pinned, change.digests)
         case PutPlan():
             return plans.put_plan(change.plan)
         case ExpectPlan():
@@ -182,7 +189,11 @@ def _plan_for_people(
         case PutAgent():
             return people.put_agent(change.agent, only_new=change.only_new)
         case RemoveAgent():
-            return _all(plans.remove_plans_of(change.agent_id), people.remove_agent(change.agent_id))
+            return _all(
+                plans.remove_plans_of(change.agent_id),
+                mcp_pins.forget_pins(change.agent_id),
+                people.remove_agent(change.agent_id),
+            )
         case AddSpace():
             return spaces.add_space(change.space)
         case SaveSpace():

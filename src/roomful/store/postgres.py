@@ -99,15 +99,12 @@ class PostgresDatabase:
             if cursor.connection.closed or getattr(error, "sqlstate", None) in _GOODBYE:
                 self._drop()
                 raise Lost(_one_line("The database went away", error)) from error
-            raise _in_our_words(error) from error
+            raise in_our_words(error) from error
 
     def _translated(self, sql: str) -> bytes:
         known = self._statements.get(sql)
         if known is None:
-            changed = sql.replace("%", "%%").replace("?", "%s") if "?" in sql else sql
-            changed = changed.replace(" WITHOUT ROWID", "").replace(" BLOB ", " BYTEA ")
-            changed = changed.replace("moment()", _MOMENT)
-            known = self._statements[sql] = changed.encode()
+            known = self._statements[sql] = translated(sql)
         return known
 
     def _connected(self) -> psycopg.Cursor[Row]:
@@ -162,7 +159,7 @@ class PostgresEngine:
     is_guest = False
 
     def __init__(self, url: str, *, patience: float) -> None:
-        url, schema = _without_schema(url)
+        url, schema = without_schema(url)
         self.writing = PostgresDatabase(url, schema, patience=patience)
         self.reader = ReadPool(
             lambda: PostgresDatabase(url, schema, patience=patience, reading=True), threads=READERS
@@ -173,7 +170,13 @@ class PostgresEngine:
         self.reader.close()
 
 
-def _without_schema(url: str) -> tuple[str, str]:
+def translated(sql: str) -> bytes:
+    changed = sql.replace("%", "%%").replace("?", "%s") if "?" in sql else sql
+    changed = changed.replace(" WITHOUT ROWID", "").replace(" BLOB ", " BYTEA ")
+    return changed.replace("moment()", _MOMENT).encode()
+
+
+def without_schema(url: str) -> tuple[str, str]:
     """The server knows nothing of `?schema=`."""
     parts = urlsplit(url)
     options = parse_qsl(parts.query)
@@ -184,7 +187,7 @@ def _without_schema(url: str) -> tuple[str, str]:
     return urlunsplit(parts._replace(query=query)), schema
 
 
-def _in_our_words(error: Exception) -> Exception:
+def in_our_words(error: Exception) -> Exception:
     state = getattr(error, "sqlstate", None) or ""
     if state == "23503":
         return NotFound("Something that this refers to is not there.")

@@ -14,6 +14,7 @@ from roomful.domain.entities import Entity, Principal, Token
 from roomful.domain.errors import Invalid, Unavailable
 from roomful.domain.goals import Goal
 from roomful.domain.grants import Grant
+from roomful.domain.mcp import Pinned
 from roomful.domain.memories import Memory
 from roomful.domain.messages import Message
 from roomful.domain.plans import Plan
@@ -26,6 +27,7 @@ from roomful.store import (
     company,
     goals,
     grants,
+    mcp_pins,
     memories,
     messages,
     people,
@@ -191,6 +193,9 @@ class Record:
     async def grants_of(self, agent_id: str) -> list[Grant]:
         return await grants.grants_of(self._reader, agent_id)
 
+    async def mcp_pins(self, pinned: Pinned) -> dict[str, str] | None:
+        return await mcp_pins.pins_of(self._reader, pinned)
+
     async def plans_of(self, agent_id: str) -> list[Plan]:
         return await plans.plans_of(self._reader, agent_id)
 
@@ -232,7 +237,11 @@ class Record:
         await self._writer.submit([remembered.set_meta(key, value)])
 
     def figures(self) -> Figures:
-        return Figures(messages_stored=self._writer.messages_stored, commits_waiting=self._writer.waiting)
+        return Figures(
+            messages_stored=self._writer.messages_stored,
+            commits_waiting=self._writer.waiting,
+            is_writing_over=self._writer.is_over,
+        )
 
     async def close(self) -> None:
         """Stores what was handed in before."""

@@ -21,7 +21,8 @@ INSERT INTO runs (id, agent_id, status, root_run_id, created_at, ended_at, paren
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"""
 _SAVE = "UPDATE runs SET status = ?, ended_at = ?, tokens = ?, body = ? WHERE id = ?"
 _SHOW = """
-INSERT INTO run_spaces (space_id, created_at, run_id, is_active) VALUES (?, ?, ?, ?)
+INSERT INTO run_spaces (space_id, created_at, run_id, is_active)
+SELECT id, ?, ?, ? FROM spaces WHERE id = ?
 ON CONFLICT (space_id, created_at, run_id) DO UPDATE SET is_active = excluded.is_active
 WHERE run_spaces.is_active <> excluded.is_active"""
 _CLAIM = """
@@ -195,5 +196,6 @@ def _tokens(run: Run) -> int:
     return 0 if run.usage is UNSET else run.usage.total
 
 
-def _shown(run: Run) -> list[tuple[str, str, str, bool]]:
-    return [(space_id, run.created_at, run.id, not run.ended) for space_id in run.shown_in]
+def _shown(run: Run) -> list[tuple[str, str, bool, str]]:
+    """A space that was removed meanwhile is left out."""
+    return [(run.created_at, run.id, not run.ended, space_id) for space_id in run.shown_in]

@@ -11,12 +11,27 @@ MOST_UNREAD = 1000
 MOST_LOOKED_AT = 2000
 """How far beyond a member's mark unread messages are counted, its own among them."""
 
+_IN_A_SPACE = (
+    "messages",
+    "blob_spaces",
+    "invites",
+    "members",
+    "former_members",
+    "run_spaces",
+    "memories",
+    "goals",
+    "grants",
+)
+"""What goes with a space."""
+
 _decode_space = msgspec.json.Decoder(Space).decode
 
 _INSERT = "INSERT INTO spaces (id, created_at, body) VALUES (?, ?, ?) ON CONFLICT DO NOTHING"
 _PUT_MEMBER = """
 INSERT INTO members (space_id, entity_id, role, joined_at) VALUES (?, ?, ?, ?)
 ON CONFLICT (space_id, entity_id) DO UPDATE SET role = excluded.role"""
+_KEEP_FORMER = """
+INSERT INTO former_members (space_id, entity_id) VALUES (?, ?) ON CONFLICT DO NOTHING"""
 _OWNERS = "SELECT entity_id FROM members WHERE space_id = ? AND role = 'owner'"
 _MARK_READ = """
 UPDATE members SET read_seq = (
@@ -68,7 +83,7 @@ def save_space(space: Space) -> Write:
 
 def remove_space(space_id: str) -> Write:
     def write(db: Database) -> None:
-        for table in ("messages", "blob_spaces", "invites", "members", "run_spaces", "memories", "goals"):
+        for table in _IN_A_SPACE:
             db.count(f"DELETE FROM {table} WHERE space_id = ?", (space_id,))
         if not db.count("DELETE FROM spaces WHERE id = ?", (space_id,)):
             raise _no_space(space_id)
@@ -95,9 +110,13 @@ def expect_other_owner(space_id: str, entity_id: str) -> Write:
 
 
 def remove_member(space_id: str, entity_id: str) -> Write:
+    """That they once were a member stays known: it is why their messages are there."""
+    member = (space_id, entity_id)
+
     def write(db: Database) -> None:
-        if not db.count("DELETE FROM members WHERE space_id = ? AND entity_id = ?", (space_id, entity_id)):
+        if not db.count("DELETE FROM members WHERE space_id = ? AND entity_id = ?", member):
             raise NotFound(f"{entity_id} is not a member of {space_id}.")
+        db.count(_KEEP_FORMER, member)
 
     return write
 

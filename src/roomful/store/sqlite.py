@@ -12,7 +12,7 @@ from typing import Any
 from urllib.parse import parse_qsl, unquote
 
 from roomful.domain.errors import Conflict, Invalid, NotFound, Unavailable
-from roomful.store.database import Broken, CannotOpen, Row
+from roomful.store.database import Broken, CannotOpen, Row, WritingEnded
 from roomful.store.pool import ReadPool
 
 OLDEST = (3, 35)  # UPDATE ... RETURNING
@@ -24,6 +24,7 @@ LOOP_PATIENCE = 0.1
 _ERRORS = (sqlite3.Error, OverflowError, UnicodeError)
 _PRIMARY = 0xFF
 _DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+_NOT_SYNCED = (sqlite3.SQLITE_IOERR_FSYNC, sqlite3.SQLITE_IOERR_DIR_FSYNC)
 _BAD_VALUE = (sqlite3.SQLITE_TOOBIG, sqlite3.SQLITE_MISMATCH, sqlite3.SQLITE_RANGE)
 _NOT_THE_STATEMENT = (
     sqlite3.SQLITE_BUSY,
@@ -61,6 +62,8 @@ class SqliteDatabase:
         self._read_only = read_only
         self._max_pages = max_pages
         self._closed = False
+        self._ended = ""
+        """Why nothing is written any more."""
         self._connection: sqlite3.Connection | None = None
         self._statements: dict[str, str] = {}
 
@@ -68,13 +71,13 @@ class SqliteDatabase:
         try:
             return self._connected().execute(self._translated(sql), params).fetchall()
         except _ERRORS as error:
-            raise _in_our_words(error, self._path) from error
+            raise self._told(error) from error
 
     def count(self, sql: str, params: Sequence[Any] = ()) -> int:
         try:
             return self._connected().execute(self._translated(sql), params).rowcount
         except _ERRORS as error:
-            raise _in_our_words(error, self._path) from error
+            raise self._told(error) from error
 
     def begin(self) -> None:
         self.rows("BEGIN IMMEDIATE")
@@ -104,6 +107,16 @@ class SqliteDatabase:
             self._connection.close()
             self._connection = None
 
+    def _told(self, error: Exception) -> Exception:
+        """The kernel may have dropped what it could not sync, and the next sync would not say so."""
+        if getattr(error, "sqlite_errorcode", None) not in _NOT_SYNCED:
+            return in_our_words(error, self._path)
+        self._ended = (
+            f"The disk failed while {self._path} was synced ({error}), so nothing more is written. See to "
+            "the disk, then restart the gateway."
+        )
+        return WritingEnded(self._ended)
+
     def _translated(self, sql: str) -> str:
         known = self._statements.get(sql)
         if known is None:
@@ -113,6 +126,8 @@ class SqliteDatabase:
     def _connected(self) -> sqlite3.Connection:
         if self._closed:
             raise Unavailable("The store is closed.")
+        if self._ended:
+            raise WritingEnded(self._ended)
         if self._connection is None:
             connection = sqlite3.connect(
                 self._path, timeout=self._patience, isolation_level=None, check_same_thread=False
@@ -161,12 +176,15 @@ class SqliteEngine:
         self, url: str, *, patience: float, exclusive: bool = True, now: Callable[[], float] = time.time
     ) -> None:
         with contextlib.ExitStack() as opened:
-            path, max_pages = _place(url, opened)
+            file, max_pages = file_in(url)
+            path = file or _gone_when_closed(opened)
             self.is_guest = not opened.enter_context(_only_process(path, exclusive))
             _look_before_opening(path)
             self.writing = SqliteDatabase(path, now=now, patience=patience, max_pages=max_pages)
             opened.callback(self.writing.close)
             _check_whole(self.writing, path, self.is_guest)
+            if not self.is_guest:
+                _empty_journal(self.writing)
             self.reader = SqliteReader(path, now, patience)
             opened.callback(self.reader.close)
             self._opened = opened.pop_all()
@@ -175,16 +193,19 @@ class SqliteEngine:
         self._opened.close()
 
 
-def _place(url: str, opened: contextlib.ExitStack) -> tuple[Path, int]:
-    """Where the file is, and how many pages it may have at most."""
+def _gone_when_closed(opened: contextlib.ExitStack) -> Path:
+    return Path(opened.enter_context(tempfile.TemporaryDirectory(prefix="roomful-"))) / "roomful.db"
+
+
+def file_in(url: str) -> tuple[Path | None, int]:
+    """Where the file is, None for one that is gone when closed, and how many pages it may have at most."""
     place, _, query = url.removeprefix("sqlite://").partition("?")
     options = dict(parse_qsl(query))
     max_pages = options.pop("max_page_count", "0")
     if options or not max_pages.isdecimal():
         raise CannotOpen("A SQLite database takes no option but max_page_count=NUMBER.")
     if place.removeprefix("/") == ":memory:":
-        folder = opened.enter_context(tempfile.TemporaryDirectory(prefix="roomful-"))
-        return Path(folder) / "roomful.db", int(max_pages)
+        return None, int(max_pages)
     if not place.startswith("/") or place == "/":
         raise CannotOpen(
             f"{url!r} names no file: write sqlite:///roomful.db or sqlite:////folder/roomful.db."
@@ -245,7 +266,13 @@ def _check_whole(db: SqliteDatabase, path: Path, is_guest: bool) -> None:
         raise CannotOpen(f"{path} is a SQLite database, but not one of Roomful's. It was left as it is.")
 
 
-def _in_our_words(error: Exception, path: Path) -> Exception:
+def _empty_journal(db: SqliteDatabase) -> None:
+    """Whoever was here before may have died when a sync failed. Then the journal can be read and yet not be
+    on the disk, and nothing that is written behind that would be safe."""
+    db.rows("PRAGMA wal_checkpoint(TRUNCATE)")
+
+
+def in_our_words(error: Exception, path: Path) -> Exception:
     extended: int | None = getattr(error, "sqlite_errorcode", None)
     code = None if extended is None else extended & _PRIMARY
     if extended == sqlite3.SQLITE_CONSTRAINT_FOREIGNKEY:

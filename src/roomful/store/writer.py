@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 from roomful.domain.errors import RoomfulError, Unavailable
 from roomful.store.announced import Announced
-from roomful.store.database import Collided, Database, Write
+from roomful.store.database import Collided, Database, Write, WritingEnded
 from roomful.store.hand import Hand, ThreadHand
 
 MOST_WAITING = 10_000
@@ -55,6 +55,8 @@ class Writer:
         self.waiting = 0
         self.messages_stored = 0
         self._number = 0
+        self.is_over = False
+        """The database takes no writes until it is opened anew."""
         self._failing = False
         self._is_closed = False
         self._hand: Hand[Ticket] = hand or ThreadHand[Ticket]()
@@ -169,6 +171,8 @@ class Writer:
             try:
                 self._db.begin()
                 return self._db.rows(_LAST, (self._name,)) == [(number,)]
+            except WritingEnded:
+                return False
             except Unavailable as error:
                 self._refuse(self._hand.waiting(), error)
             finally:
@@ -185,6 +189,7 @@ class Writer:
 
     def _note(self, error: Exception | None) -> None:
         """An outage is logged when it begins and when it ends, however many commits it costs."""
+        self.is_over = self.is_over or isinstance(error, WritingEnded)
         if error is None or isinstance(error, Unavailable):
             if error is not None and not self._failing:
                 log.error("the database cannot be written: %s", error)

@@ -24,7 +24,8 @@ T = TypeVar("T")
 
 _DIRTY = re.compile(rb"\\u(?:0000|[dD][89a-fA-F])")
 """Escapes of NUL and of surrogates, paired or not."""
-_STRING = re.compile(rb'"(?:[^"\\]|\\.)*"?', re.DOTALL)
+_STRING = re.compile(rb'"(?:[^"\\]++|\\.)*+"?', re.DOTALL)
+"""It never steps back: otherwise every character of a string would have to be remembered."""
 _BRACKET = re.compile(rb"[\[\]{}]")
 
 

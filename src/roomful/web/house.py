@@ -4,7 +4,7 @@ import dataclasses
 from collections.abc import Awaitable, Callable
 
 from roomful.domain.neighbours import Others
-from roomful.domain.ports import Bus, Clock, Ids, Store
+from roomful.domain.ports import Bus, Clock, Ids, McpServers, Store
 from roomful.domain.shape import Noun
 from roomful.runs.answers import Answers
 from roomful.runs.inspecting import Inspecting
@@ -34,6 +34,7 @@ class House:
     worker: Worker
     answers: Answers
     inspecting: Inspecting
+    mcp: McpServers
     limits: Limits
     admin_digest: bytes
     allowed_hosts: frozenset[str]

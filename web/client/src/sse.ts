@@ -2,32 +2,52 @@
 
 export interface Frame { name: string; data: string; id: string | null }
 
+const LINE_END = /\r\n|\n|\r/;
+
 export class FrameReader {
-  #rest = "";
   #decoder = new TextDecoder();
+  #line: string[] = []; // what came of the line that has not ended
+  #afterCr = false;
+  #name = "";
+  #data: string[] = [];
+  #id: string | null = null;
 
   /** The frames that these bytes complete. A comment yields nothing, but somebody spoke. */
   read(bytes: Uint8Array): Frame[] {
-    this.#rest += this.#decoder.decode(bytes, { stream: true });
-    const pieces = this.#rest.split("\n\n");
-    this.#rest = pieces.pop() ?? "";
-    return pieces.map(frameOf).filter((frame) => frame !== null);
+    let text = this.#decoder.decode(bytes, { stream: true });
+    if (text === "") return [];
+    if (this.#afterCr && text.startsWith("\n")) text = text.slice(1);
+    this.#afterCr = text.endsWith("\r");
+    const lines = text.split(LINE_END);
+    const rest = lines.pop() ?? "";
+    const frames: Frame[] = [];
+    for (const line of lines) {
+      this.#line.push(line);
+      const frame = this.#take(this.#line.length === 1 ? line : this.#line.join(""));
+      this.#line = [];
+      if (frame) frames.push(frame);
+    }
+    if (rest !== "") this.#line.push(rest);
+    return frames;
   }
-}
 
-function frameOf(text: string): Frame | null {
-  const frame: Frame = { name: "message", data: "", id: null };
-  const data: string[] = [];
-  for (const line of text.split("\n")) {
+  #take(line: string): Frame | null {
+    if (line === "") return this.#end();
     const at = line.indexOf(":");
-    if (at <= 0) continue;
-    const value = line.slice(line[at + 1] === " " ? at + 2 : at + 1);
-    const field = line.slice(0, at);
-    if (field === "event") frame.name = value;
-    else if (field === "data") data.push(value);
-    else if (field === "id") frame.id = value;
+    const field = at < 0 ? line : line.slice(0, at);
+    const value = at < 0 ? "" : line.slice(line[at + 1] === " " ? at + 2 : at + 1);
+    if (field === "event") this.#name = value;
+    else if (field === "data") this.#data.push(value);
+    else if (field === "id" && !value.includes("\0")) this.#id = value;
+    return null;
   }
-  if (data.length === 0) return null;
-  frame.data = data.join("\n");
-  return frame;
+
+  #end(): Frame | null {
+    const frame = { name: this.#name || "message", data: this.#data.join("\n"), id: this.#id };
+    const isEmpty = this.#data.length === 0;
+    this.#name = "";
+    this.#data = [];
+    this.#id = null;
+    return isEmpty ? null : frame;
+  }
 }

@@ -53,6 +53,8 @@ async def run_agent(ask: Ask[RunAgentInput, NoQuery, None]) -> ASGIApp:
     if not answers and words is None:
         raise Invalid(_NOTHING_NEW)
     if words is not None:
+        if me.entity_id == agent_id:
+            raise Invalid("agentId: an agent that talks to itself wakes nobody")
         checked_text(words.text, ())
     begins = words is not None and not answers
     space = await open_chat(ask.desk, me, sent.thread_id, agent_id, begins=begins)
