@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from roomful.store import migrate
+from roomful.store.doctor import examine
 from tests.simulation import oracles
 from tests.simulation.acting import Ledger, Person
 from tests.simulation.house import ADMIN_KEY, Houses, Machine
@@ -230,6 +231,8 @@ class History:
         logger.setLevel(logging.ERROR)
         try:
             self.loop.run(self.live(), until=CALM_SECONDS)
+            found = self.loop.run(examine(f"sqlite:///{self.houses.disk.path}"), until=2 * CALM_SECONDS)
+            self.told.problems += [f"the doctor finds: {one}" for one in found]
             self.told.problems += [*log.found, *self.loop.errors, *self.ledger.unexpected]
         except AssertionError as problem:
             self.told.problems.append(str(problem))
