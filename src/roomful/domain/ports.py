@@ -96,9 +96,14 @@ class Store(Protocol):
     def moments(self) -> Moments: ...
 
     def commit(
-        self, changes: Sequence[Change], then: Callable[[list[Any]], None] | None = None
+        self,
+        changes: Sequence[Change],
+        then: Callable[[list[Any]], None] | None = None,
+        *,
+        after: Awaitable[list[Any]] | None = None,
     ) -> Awaitable[list[Any]]:
-        """Answers one result per change; None for most."""
+        """Answers one result per change; None for most. `after` is a commit that this one builds on: if it
+        failed, or fails, this one fails the same way."""
         ...
 
     async def history(

@@ -224,9 +224,13 @@ class Worker:
             return ended
         self.tell_others(Taken(run_id))
         voice = self._make_voice(run, lease)
-        voice.resume(await self._store.open_messages(run_id))
-        voice.trail = await find_trail(self._store, run)
-        await self._end_canceled(voice, why)
+        try:
+            voice.resume(await self._store.open_messages(run_id))
+            voice.trail = await find_trail(self._store, run)
+            await self._end_canceled(voice, why)
+        except Unavailable:
+            self._left[run_id] = lease
+            raise
         await self._left_alone(voice.run)
         return voice.run
 

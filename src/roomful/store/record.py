@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, TypeVar
 
 import msgspec
@@ -63,7 +63,13 @@ class Record:
         with contextlib.suppress(Unavailable):
             await self._writer.submit([remembered.forget_the_gone()])
 
-    def commit(self, changes: Sequence[Change], then: Then | None = None) -> asyncio.Future[list[Any]]:
+    def commit(
+        self,
+        changes: Sequence[Change],
+        then: Then | None = None,
+        *,
+        after: Awaitable[list[Any]] | None = None,
+    ) -> asyncio.Future[list[Any]]:
         """Never raises: what goes wrong is in the future."""
         try:
             writes = [plan(change, self._clock) for change in changes]
@@ -72,7 +78,7 @@ class Record:
             refused.set_exception(Invalid(f"This cannot be written as JSON: {error}."))
             return refused
         runs = tuple(runs_in(changes)) if self._engine.writing.shared else ()
-        return self._writer.submit(writes, then, tuple(spaces_in(changes)), runs)
+        return self._writer.submit(writes, then, tuple(spaces_in(changes)), runs, after)
 
     async def history(
         self,
