@@ -70,12 +70,13 @@ def _by_sub_agent(play: Guarded) -> str:
 
 
 def _by_file(play: Guarded) -> str:
+    """Its id comes first as something that the model itself wrote."""
     made = play.grace.call(
         "POST", "/api/blobs", play.secret.encode(), headers={"content-type": "text/plain"}, expect=201
     )
     play.grace.say(play.vault, "look", attachments=[made["blobId"]])
-    name = "read_result" if play.dialect == "active" else "readResult"
-    _queue(play, Answer(call(name, {"blobId": made["blobId"]})))
+    named = play.calls("tick", note=f'{{"truncated": true, "blobId": "{made["blobId"]}"}}')
+    _queue(play, named, Answer(call("readResult", {"blobId": made["blobId"]})))
     return play.begins()
 
 

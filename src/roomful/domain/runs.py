@@ -202,6 +202,8 @@ class Call(Noun):
     ended_at: str | Unset = UNSET
     read_spaces: list[str] | Unset = UNSET
     """The spaces whose content its outcome carries."""
+    kept: list[str] | Unset = UNSET
+    """The blobs that hold what was too large of its outcome."""
     is_withheld: bool | Unset = UNSET
     """Not everybody who sees the call may read all of them there: its outcome is for the model alone."""
     held: Held | Unset = UNSET

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from roomful.domain.outcomes import Done, Failed, Outcome
 from roomful.domain.ports import CallContext, Store
 from roomful.domain.runs import WAITING, Run
-from roomful.domain.shape import UNSET, Json, clean_text, encode_json
+from roomful.domain.shape import UNSET, Json, clean_text
 from roomful.domain.tools import Builtin, ToolSpec
 from roomful.executors.scoped import in_scope
 from roomful.recall.context import in_words
@@ -122,7 +122,7 @@ class BuiltinExecutor:
     async def _spaces_of(self, context: CallContext, blob_id: str) -> tuple[str, ...]:
         """Where a blob comes from: this very run, a space where it was shown, else anywhere the agent is."""
         calls = await self._store.calls(context.run.id)
-        if any(blob_id.encode() in encode_json([call.result, call.told]) for call in calls):
+        if any(blob_id in (call.kept or ()) for call in calls):
             return ()
         shown = await self._store.blob_spaces(blob_id)
         if not shown:

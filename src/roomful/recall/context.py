@@ -66,7 +66,7 @@ async def describe(store: Store, history: History, agent: AgentSpec, run: Run, s
     told += _elsewhere([other for other in others if scope.covers(_began_in(other))])
     memories = [memory for memory in memories if scope.covers(memory.space_id)]
     goals = [goal for goal in goals if scope.covers(goal.space_id)]
-    plans = [plan for plan in plans if scope.covers(plan.space_id)]
+    plans = [plan for plan in plans if plan.next_at and scope.covers(plan.space_id)]
     notes = write_notes(memories, goals, plan_lines(plans))
     shared = _told_of(run, scene)
     read = (*([shared] if shared else ()), *spaces_of([*memories, *goals, *plans]))

@@ -245,7 +245,7 @@ class Assembly:
 
     def _show(self, ops: list[Op]) -> None:
         assert self.spec is not None
-        if self.shows_text and isinstance(self.spec.shape, TextShape):
+        if self.held is None and isinstance(self.spec.shape, TextShape):
             self._show_text(pointer(self.spec.shape.from_arg), ops)
         elif self.visibility is Visibility.FULL:
             event = CallInput(

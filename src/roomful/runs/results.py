@@ -3,7 +3,7 @@
 import msgspec
 
 from roomful.domain.blobs import BLOB_LIMIT
-from roomful.domain.changes import Change
+from roomful.domain.changes import AddBlob, Change
 from roomful.domain.runs import Call
 from roomful.domain.shape import UNSET, Json, encode_json
 from roomful.domain.tools import Visibility
@@ -28,6 +28,8 @@ class Results:
         if call.told is not UNSET:
             call.told, more = self._shrunk(agent_id, call.told, [])
             changes += more
+        if blobs := [change.blob.id for change in changes if isinstance(change, AddBlob)]:
+            call.kept = blobs
         return changes
 
     def _shrunk(self, agent_id: str, value: Json, space_ids: list[str]) -> tuple[Json, list[Change]]:
