@@ -48,6 +48,12 @@ def _parser() -> argparse.ArgumentParser:
     token = command("token", _token, "Make a token for a person, agent or service and print it once.")
     token.add_argument("entity", metavar="ENTITY")
     _database(token)
+    rotate = command(
+        "rotate",
+        _rotate,
+        "Seal stored secrets with the first of ROOMFUL_SECRET_KEY=new,old; or replace a key.",
+    )
+    _rotating(rotate)
     migrate = command("migrate", _migrate, "Bring the database to this version's schema.")
     _database(migrate)
     doctor = command(
@@ -61,6 +67,16 @@ def _parser() -> argparse.ArgumentParser:
     systems = imports.add_subparsers(title="systems", required=True, metavar="SYSTEM")
     _importing(systems)
     return parser
+
+
+def _rotating(rotate: argparse.ArgumentParser) -> None:
+    which = rotate.add_mutually_exclusive_group()
+    which.add_argument("--admin-key", action="store_true", help="make a new admin key and print it once")
+    which.add_argument("--signing", action="store_true", help="make a new secret for signing")
+    rotate.add_argument(
+        "--grace", metavar="HOURS", type=float, default=168.0, help="how long the old one is good (168)"
+    )
+    _database(rotate)
 
 
 def _chatting(chat: argparse.ArgumentParser) -> None:
@@ -185,7 +201,9 @@ def _token(arguments: argparse.Namespace) -> int:
 
 async def _make_token(settings: Settings, entity_id: str) -> str:
     from roomful.app.clock import RandomIds, SystemClock
+    from roomful.domain.entities import OPERATOR
     from roomful.domain.errors import NotFound
+    from roomful.spaces.auditing import AuditLog
     from roomful.store import open_store
     from roomful.web.auth import new_token
 
@@ -195,8 +213,40 @@ async def _make_token(settings: Settings, entity_id: str) -> str:
         if await store.entity(entity_id) is None:
             raise NotFound(f"there is no entity {entity_id!r}: make it with POST /api/entities")
         secret, add_token = new_token(clock, RandomIds(), entity_id)
-        await store.commit([add_token])
+        audit = AuditLog(clock, RandomIds())
+        told = audit(OPERATOR, "token.made", entity_id=entity_id, token_id=add_token.token.id)
+        await store.commit([add_token, told])
         return secret
+    finally:
+        await store.close()
+
+
+def _rotate(arguments: argparse.Namespace) -> int:
+    which = {"admin_key": None, "grace": None}
+    settings = _settings(argparse.Namespace(**{**vars(arguments), **which}))
+    return asyncio.run(_rotate_one(settings, arguments))
+
+
+async def _rotate_one(settings: Settings, arguments: argparse.Namespace) -> int:
+    from roomful.app.clock import SystemClock
+    from roomful.app.rotating import reseal, rotate_admin_key, rotate_signing
+    from roomful.store import open_store
+
+    clock = SystemClock()
+    store = await open_store(settings.database, clock, exclusive=False)
+    try:
+        if arguments.admin_key:
+            print(f"admin key, shown only now: {await rotate_admin_key(store, clock, settings)}")
+            return 0
+        if arguments.signing:
+            await rotate_signing(store, clock, arguments.grace * 3600)
+            print(f"a new secret signs; what the old one signed is good for {arguments.grace:g} more hours")
+            return 0
+        done = await reseal(store, clock, settings)
+        print(f"{done.secrets} secrets of {done.agents} agents sealed anew, {done.current} were current")
+        for place in done.lost:
+            print(f"{place}: no key in ROOMFUL_SECRET_KEY opens this secret", file=sys.stderr)
+        return 1 if done.lost else 0
     finally:
         await store.close()
 

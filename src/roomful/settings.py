@@ -43,6 +43,13 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Names of environment variables that `${env.X}` may read, separated by commas."""
     limit_streams: int = 100
     limit_posts: int = 20
+    """Posts, answers, uploads and searches of one token in a second. 0 is no limit, here and below."""
+    limit_space_posts: int = 100
+    """Messages that people and services may post in one space in a second."""
+    limit_wrong_tokens: int = 30
+    """Wrong tokens that may come from one address in a minute, before nobody new is recognised there."""
+    proxies: str = "127.0.0.1"
+    """Addresses or networks of proxies whose X-Forwarded-* headers are believed, separated by commas."""
     lease_seconds: float = 8.0
     """How long a process that fell silent keeps its runs. Others look for such runs four times as often."""
     heartbeat_seconds: float = 15.0

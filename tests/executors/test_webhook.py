@@ -38,7 +38,7 @@ def called(answer: bytes, *, late: bool = True, **fields: Any) -> tuple[Outcome,
             executor = WebhookExecutor(
                 egress,
                 secrets(SERVICE_KEY="service-secret", SIGNING="tool-secret-key"),
-                signing_key=KEY,
+                signing_keys=lambda: [KEY],
                 clock=StoppedClock(),
                 callback_url=callback_url if late else None,
             )

@@ -1,6 +1,7 @@
 """A story is played, its gateway dies at one point of it, another one goes on with the same database, and
 everything comes to rest as if nothing had happened, or says what did."""
 
+import asyncio
 import contextlib
 import itertools
 import random
@@ -14,6 +15,7 @@ from typing import Any, Protocol, TypeVar
 
 import httpx
 
+from roomful.store.doctor import examine
 from tests.faults.databases import Databases
 from tests.faults.ledger import Ledger
 from tests.faults.zygote import Doomed, Zygote
@@ -201,10 +203,10 @@ class Theatre:
                 played = Played(doomed.points, time.monotonic() - began, doomed.was_killed)
                 for gateway in (*others, doomed):
                     gateway.kill()
+            self._check_up(url)
         except BaseException as failure:
             failure.add_note(self._which(death, doomed.points))
             raise
-        self._check_up(url)
         self._databases.drop(url)
         return played
 
@@ -242,6 +244,7 @@ class Theatre:
         return True
 
     def _check_up(self, url: str) -> None:
+        assert asyncio.run(examine(url)) == []
         pictures = self._databases.count(url, "blobs")
         assert pictures <= self._story.pictures, f"{pictures} pictures were drawn"
 

@@ -6,7 +6,7 @@ from typing import Any, Self, TypeAlias
 
 import httpx
 
-from tests.servers.roomful import Caller, Roomful
+from tests.servers.roomful import PATIENCE, Caller, Roomful
 
 Place: TypeAlias = tuple[str, int]
 """A message's id and seq."""
@@ -53,11 +53,11 @@ class Posters:
         """Until so many more answers have this status."""
         with self._changed:
             wanted = self.answers[status] + more
-            assert self._changed.wait_for(lambda: self.answers[status] >= wanted, 30), self.answers
+            assert self._changed.wait_for(lambda: self.answers[status] >= wanted, PATIENCE), self.answers
 
     def _post(self, person: Caller) -> None:
         number = 0
-        with httpx.Client(timeout=30) as client:
+        with httpx.Client(timeout=PATIENCE) as client:
             while not self._stop.is_set():
                 number += 1
                 key = f"{self._name}-{person.id}-{number}"

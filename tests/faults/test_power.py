@@ -12,6 +12,7 @@ import pytest
 from roomful.store.doctor import examine
 from tests.faults.disk import Disk
 from tests.faults.posting import Place, Posters, settle_in, stored
+from tests.servers.cluster import eventually
 from tests.servers.roomful import Roomful
 
 AT_REST = frozenset({"no_owner"})
@@ -50,7 +51,7 @@ def cut_again_and_again(
             look_at(place / "roomful.db", acknowledged)
         disk.die_in(luck.randint(1, 40))
         posters.join()
-    assert not house.is_running
+    eventually(lambda: not house.is_running, "the gateway is dead")
     disk.lose_power(luck)
     house.start()
     found = stored(people[0])

@@ -32,7 +32,7 @@ def test_four_that_open_at_once_agree_on_the_key_the_agents_and_the_demo(tmp_pat
             store = gateways[0].house.store
             return (
                 keys,
-                {gateway.house.admin_digest for gateway in gateways},
+                {gateway.house.admin_digest() for gateway in gateways},
                 [agent.id for agent in await store.agents() if agent.id == "helper"],
                 {tuple(person["token"] for person in gateway.house.demo_people) for gateway in gateways},
             )

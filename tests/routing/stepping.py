@@ -60,7 +60,7 @@ class Memory:
     def __init__(self) -> None:
         self._seq = 0
 
-    async def commit(self, changes: Sequence[Any], then: Any = None) -> list[Any]:
+    async def commit(self, changes: Sequence[Any], then: Any = None, *, after: Any = None) -> list[Any]:
         results = [self._result(change) for change in changes]
         if then is not None:
             then(results)

@@ -1,9 +1,13 @@
 """The calls of one step, as they are kept."""
 
 import asyncio
+from typing import Any
 
+import pytest
+
+from roomful.domain.arguments import Arguments
 from roomful.domain.deltas import CallOpened, CallPiece
-from roomful.domain.events import CallInput
+from roomful.domain.events import CallInput, TextDelta
 from tests.routing.stepping import told
 
 
@@ -22,3 +26,20 @@ def test_an_argument_without_a_name_is_seen_like_any_other() -> None:
 
     ops = [event.ops for one in heard if isinstance(event := one.event, CallInput)]
     assert ops == [[("set", "/", "b")]]
+
+
+@pytest.mark.parametrize("before", ['{"spaceId":"a",', '{"text":"b","text":1,"spaceId":"a",'])
+def test_what_comes_before_a_text_is_not_read_again_with_every_piece(
+    before: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reads: list[Any] = []
+    read = Arguments.at
+    monkeypatch.setattr(Arguments, "at", lambda self, mark: reads.append(mark) or read(self, mark))
+    pieces = [before, '"mention":"', *("x" * 500), '","text":"', "hi", '"}']
+    said, heard = asyncio.run(
+        told([CallOpened(0, "say", "p"), *(CallPiece(0, piece) for piece in pieces)], active="a")
+    )
+
+    assert said.calls[0].space_ids == ["a"]
+    assert "".join(event.delta for one in heard if isinstance(event := one.event, TextDelta)) == "hi"
+    assert len(reads) == 1

@@ -1,15 +1,12 @@
 """Whatever the cuts, the tokens of a call's arguments add up to what a full parse gives."""
 
-import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from itertools import combinations
-from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from roomful.routing import scanner as scanner_module
 from roomful.routing.scanner import (
     MAX_CHARACTERS,
     MAX_DEPTH,
@@ -23,6 +20,7 @@ from roomful.routing.scanner import (
     TextEnd,
     Value,
 )
+from tests.routing.counting import SHAPES, Counter
 from tests.routing.second_opinion import assert_same, expected, joined, parsed, pieces_of, scan
 
 
@@ -329,57 +327,14 @@ def test_too_much_text_is_broken_wherever_it_comes(opening: str) -> None:
 # The cost, counted in characters that are looked at.
 
 
-class Count:
-    """Stands for a matcher and adds up how far each of its matches had to look."""
-
-    def __init__(self, matcher: Callable[[str, int], re.Match[str]], *, skips_strings: bool) -> None:
-        self.matcher = matcher
-        self.skips_strings = skips_strings
-        self.looked_at = 0
-
-    def __call__(self, text: str, at: int) -> re.Match[str]:
-        found = self.matcher(text, at)
-        end = found.end()
-        in_vain = self.skips_strings and text[end : end + 1] == '"'  # it looked for the closing quote
-        self.looked_at += 1 + (len(text) if in_vain else end) - at
-        return found
-
-
-SHAPES = {
-    "one string": lambda n: '{"a":"' + "x" * n + '"}',
-    "escapes": lambda n: '{"a":"' + "\\n\\ud83d\\ude00" * (n // 14) + '"}',
-    "one key": lambda n: '{"' + "\\u0061b" * (n // 7) + '":1}',
-    "one number": lambda n: '{"a":0.' + "1" * n + "}",
-    "space": lambda n: '{"a":1' + " " * n + "}",
-    "one nested string": lambda n: '{"a":["' + "x\\\\" * (n // 3) + '"]}',
-    "nested strings": lambda n: '{"a":[' + '"bc",' * (n // 5) + "0]}",
-    "brackets": lambda n: '{"a":[' + "[]," * (n // 3) + "0]}",
-}
-
-
 @pytest.mark.parametrize("size", [1, 20, 4096])
 @pytest.mark.parametrize("shape", SHAPES)
 def test_the_cost_grows_with_the_text(shape: str, size: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    counts: list[Count] = []
-    parsed_characters = 0
-    parse = scanner_module._parse
-
-    def counting_parse(raw: str) -> Any:
-        nonlocal parsed_characters
-        parsed_characters += len(raw)
-        return parse(raw)
-
-    for name in ("_SPACE", "_WORD", "_CHARACTERS", "_INSIDE", "_OUTSIDE"):
-        counts.append(Count(getattr(scanner_module, name), skips_strings=name == "_OUTSIDE"))
-        monkeypatch.setattr(scanner_module, name, counts[-1])
-    monkeypatch.setattr(scanner_module, "_parse", counting_parse)
+    counter = Counter(monkeypatch)
     for length in (2_000, 20_000, 80_000):
         text = SHAPES[shape](length)
         fragments = pieces_of(text, range(size, len(text), size))
-        for count in counts:
-            count.looked_at = 0
-        parsed_characters = 0
+        counter.begin()
 
         assert scan(fragments)[-1] == Closed()
-        assert sum(count.looked_at for count in counts) <= 3 * len(text) + 12 * len(fragments)
-        assert parsed_characters <= 2 * len(text) + 2 * len(fragments)
+        counter.check(len(text), len(fragments))

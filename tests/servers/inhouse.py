@@ -34,14 +34,19 @@ class MovableClock:
 
     def __init__(self, start: str = MORNING) -> None:
         self._ahead = datetime.fromisoformat(start).timestamp() - time.monotonic()
+        self._stopped_at: float | None = None
         self.on_move: list[Callable[[], None]] = []
 
     def now(self) -> float:
-        return self._ahead + time.monotonic()
+        return self._ahead + (time.monotonic() if self._stopped_at is None else self._stopped_at)
 
     def iso(self) -> str:
         moment = datetime.fromtimestamp(self.now(), UTC)
         return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+    def stop(self) -> None:
+        """From now on only `move` makes it later."""
+        self._stopped_at = time.monotonic()
 
     def move(self, seconds: float = 0, **more: float) -> None:
         """On by so many seconds, or by `minutes=`, `hours=`, `days=` or `weeks=`. When this returns, every
@@ -68,13 +73,13 @@ class InHouse(Roomful):
         super().__init__(folder, database=database)
         self.clock = clock or MovableClock()
         self.clock.on_move.append(self.look)
+        without_limits: dict[str, Any] = {"limit_posts": 0, "limit_space_posts": 0, "limit_wrong_tokens": 0}
         self._settings = Settings(
             port=self.port,
             database=self.database,
             admin_key=ADMIN_KEY,
             secret_key="a-secret-key-for-tests",
-            limit_posts=0,
-            **settings,
+            **without_limits | settings,
         )
         self._running: _Running | None = None
 

@@ -65,6 +65,8 @@ class Roomful:
         self._environment = {
             "ROOMFUL_ADMIN_KEY": ADMIN_KEY,
             "ROOMFUL_LIMIT_POSTS": "0",
+            "ROOMFUL_LIMIT_SPACE_POSTS": "0",
+            "ROOMFUL_LIMIT_WRONG_TOKENS": "0",
             "ROOMFUL_SECRET_KEY": "a-secret-key-for-tests",
             **environment,
         }

@@ -1,10 +1,11 @@
 """One history: all that happens follows from its seed. `python -m tests.simulation SEED` repeats it."""
 
 import asyncio
+import functools
 import hashlib
 import logging
 import random
-import shutil
+import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import inf
@@ -12,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from roomful.store import migrate
+from roomful.store.doctor import examine
 from tests.simulation import oracles
 from tests.simulation.acting import Ledger, Person
 from tests.simulation.house import ADMIN_KEY, Houses, Machine
@@ -85,7 +87,7 @@ class History:
         }
         self.models = SeededModels(random.Random(f"{seed} model"), [*self.spaces, "nowhere"], names)
         self.egress = SeededEgress(random.Random(f"{seed} outside"))
-        shutil.copy(_template(folder), folder / "roomful.db")
+        empty_database(folder / "roomful.db")
         self.houses = Houses(
             self.loop,
             folder,
@@ -229,6 +231,8 @@ class History:
         logger.setLevel(logging.ERROR)
         try:
             self.loop.run(self.live(), until=CALM_SECONDS)
+            found = self.loop.run(examine(f"sqlite:///{self.houses.disk.path}"), until=2 * CALM_SECONDS)
+            self.told.problems += [f"the doctor finds: {one}" for one in found]
             self.told.problems += [*log.found, *self.loop.errors, *self.ledger.unexpected]
         except AssertionError as problem:
             self.told.problems.append(str(problem))
@@ -257,16 +261,17 @@ def _some(chance: random.Random, names: Sequence[str]) -> list[str]:
     return [name for name in names if chance.random() < 0.75] or [names[0]]
 
 
-_TEMPLATES: dict[str, Path] = {}
-
-
-def _template(folder: Path) -> Path:
-    """An empty database, made once."""
-    if "made" not in _TEMPLATES or not _TEMPLATES["made"].exists():
-        path = folder.parent / f"empty-{folder.name}.db"
+@functools.cache
+def _empty() -> bytes:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "empty.db")
         migrate(f"sqlite:///{path}")
-        _TEMPLATES["made"] = path
-    return _TEMPLATES["made"]
+        return path.read_bytes()
+
+
+def empty_database(path: Path) -> None:
+    """Made once, for migrations take their time."""
+    path.write_bytes(_empty())
 
 
 def tell(seed: int, folder: Path) -> Told:

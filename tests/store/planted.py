@@ -275,6 +275,10 @@ PLANTED: dict[str, tuple[Plant, list[tuple[str, str, str, str]]]] = {
         lambda db: [db.body("grants", "grant", lambda grant: grant.update(spaceId="x"), space_id="x")],
         [(POINTS, "grants", "grant", "space_id names 'x'")],
     ),
+    "a space of no record": (
+        lambda db: [db("INSERT INTO audit_spaces (space_id, audit_id) VALUES ('s', 'x')")],
+        [(POINTS, "audit_spaces", "s/x", "audit_id names 'x', which is not in audit")],
+    ),
     "a run called by nobody": (
         lambda db: [
             db("DELETE FROM run_spaces WHERE run_id = 'done'"),

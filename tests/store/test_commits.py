@@ -211,3 +211,18 @@ async def test_closing_stores_what_was_handed_in_and_refuses_the_rest(url: str, 
     again = await open_store(url, clock)
     assert len(await again.all_spaces()) == 300
     await again.close()
+
+
+async def test_a_commit_that_builds_on_one_that_failed_fails_too(store: Store) -> None:
+    await settle_in(store)
+    lost = asyncio.ensure_future(store.commit([AddMessage(message("m1")), AddMessage(message("m1"))]))
+    sequel = asyncio.ensure_future(store.commit([AddMessage(message("m2"))], after=lost))
+    third = asyncio.ensure_future(store.commit([AddMessage(message("m3"))], after=sequel))
+    own = asyncio.ensure_future(store.commit([AddMessage(message("m4"))]))
+
+    results = await asyncio.gather(lost, sequel, third, own, return_exceptions=True)
+    assert [type(one) for one in results] == [Conflict, Conflict, Conflict, list]
+    with pytest.raises(Conflict):
+        await store.commit([AddMessage(message("m5"))], after=lost)
+    assert await store.commit([AddMessage(message("m6"))], after=own) == [2]
+    assert await ids(store) == ["m4", "m6"]

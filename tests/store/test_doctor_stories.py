@@ -54,13 +54,12 @@ async def test_a_run_without_its_gateway_is_found_and_healed(
     tmp_path: Path, model: FakeOpenAI, postgres: PostgresServer
 ) -> None:
     words = {"spaceId": "shop-space", "text": "Hello, here I am again."}
-    with Roomful(tmp_path, database=postgres.new_url(), ROOMFUL_LEASE_SECONDS="1") as house:
+    with Roomful(tmp_path, database=postgres.new_url()) as house:
         ada = shop(house, model)
         model.answer(Answer([*call("sendSpaceMessage", words, size=3)[:-3], HANG]))
         with ada.listen("shop-space") as listener:
             [run] = ada.say("shop-space", "hello?")["runs"]
             listener.wait_for("text-delta")
-            assert (await check_up(house.database)).findings == []
             house.kill()
         _leases_are_over(house)
         [found] = (await check_up(house.database)).findings

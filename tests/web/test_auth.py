@@ -1,6 +1,8 @@
 """Who is asking is found out in one way, and nothing but a valid token helps."""
 
+import dataclasses
 import hashlib
+import logging
 
 import pytest
 from starlette.datastructures import Headers
@@ -8,6 +10,8 @@ from starlette.datastructures import Headers
 from roomful.domain.changes import RevokeTokens
 from roomful.domain.errors import Unauthorized
 from roomful.web.auth import Credential, check_host, extract
+from roomful.web.bodies import BODY_LIMIT
+from roomful.web.limits import Limits
 from tests.store.things import HandClock
 from tests.web.visiting import ADMIN_KEY, Answer, Visit, story
 
@@ -232,3 +236,54 @@ async def test_at_the_door_nobody_is_no_error(house: Visit) -> None:
     assert (nobody.status, nobody.json) == (200, {"people": []})
     assert (stranger.status, stranger.json) == (200, {"people": []})
     assert by_token.json["me"]["id"] == by_cookie.json["me"]["id"] == "ada"
+
+
+@story(public_url="https://rooms.example")
+async def test_behind_a_public_https_address_the_cookie_is_for_https_alone(house: Visit) -> None:
+    ada = await house.person("ada")
+    made = await house.ask("POST", "/api/session", {"token": ada}, headers=OWN_PAGE)
+    left = await house.ask("DELETE", "/api/session", headers=cookie_of(made) | OWN_PAGE)
+
+    assert "; secure" in made.headers["set-cookie"].lower()
+    assert "; secure" in left.headers["set-cookie"].lower()
+
+
+@story(limits=Limits(1, 0))
+async def test_errors_protect_the_browser_too(house: Visit) -> None:
+    ada = await house.person("ada")
+    deep = b"[" * 10_000
+    answers = {
+        401: await house.ask("GET", "/api/spaces"),
+        404: await house.ask("GET", "/nowhere"),
+        405: await house.ask("PUT", "/api/spaces"),
+        421: await house.ask("GET", "/", headers={"host": "rebound.example"}),
+        400: await house.ask("POST", "/api/spaces", deep, token=ada),
+        413: await house.ask("POST", "/api/spaces", b"x" * (BODY_LIMIT + 1), token=ada),
+        200: await house.ask("GET", "/api/search?q=a", token=ada),
+        429: await house.ask("GET", "/api/search?q=a", token=ada),
+    }
+
+    assert {status: answer.status for status, answer in answers.items()} == {s: s for s in answers}
+    for answer in answers.values():
+        assert answer.headers["x-content-type-options"] == "nosniff"
+        assert answer.headers["x-frame-options"] == "DENY"
+        assert "default-src 'none'" in answer.headers["content-security-policy"]
+        assert not [name for name in answer.headers if name.startswith("access-control")]
+
+
+@story()
+async def test_a_token_is_never_logged(house: Visit, caplog: pytest.LogCaptureFixture) -> None:
+    ada = await house.person("ada", token="tok-4711-canary")
+    broken = dataclasses.replace(house.house, is_ready=_breaks)
+    with caplog.at_level(logging.DEBUG):
+        for path in (f"/api/spaces?token={ada}", f"/api/stream?access_token={ada}", "/api/spaces"):
+            await house.ask("GET", path, token=ada)
+        answer = await Visit(broken, house.answers).ask("GET", "/readyz", token=ada)
+
+    assert answer.status == 500
+    assert "err_" in caplog.text
+    assert ada not in caplog.text
+
+
+async def _breaks() -> bool:
+    raise ValueError("unforeseen")

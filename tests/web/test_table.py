@@ -185,3 +185,12 @@ async def test_the_demo_names_its_people_and_the_document_says_so(house: Visit) 
 @story()
 async def test_without_the_demo_there_are_no_people_to_choose(house: Visit) -> None:
     assert (await house.ask("GET", "/api/demo")).status == 404
+
+
+def test_the_document_knows_every_status_of_a_right_answer() -> None:
+    paths = describe(TABLE)["paths"]
+
+    assert set(paths["/api/spaces/{id}/messages"]["post"]["responses"]) == {"201", "200", "default"}
+    assert set(paths["/api/chat/{id}/stream"]["get"]["responses"]) == {"200", "204", "default"}
+    members = paths["/api/spaces/{id}/members"]["post"]["responses"]
+    assert members["200"]["content"] == members["201"]["content"]

@@ -6,7 +6,7 @@ import hashlib
 import inspect
 import itertools
 import json
-from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from typing import Any, NamedTuple, cast
 
 import msgspec
@@ -14,7 +14,7 @@ import msgspec
 from roomful.app.clock import SystemClock
 from roomful.app.others import Alone
 from roomful.bus import MemoryBus
-from roomful.domain.changes import AddEntity, AddSpace, AddToken, PutMember
+from roomful.domain.changes import AddEntity, AddSpace, AddToken, Change, PutMember
 from roomful.domain.entities import Entity, Token
 from roomful.domain.errors import Conflict
 from roomful.domain.events import Announcement, SpaceEvent
@@ -34,6 +34,7 @@ from roomful.runs.waking import Waking
 from roomful.runs.worker import Worker
 from roomful.spaces.access import Access
 from roomful.spaces.announcer import Announcer
+from roomful.spaces.auditing import AuditLog
 from roomful.spaces.blobs import Blobs
 from roomful.spaces.history import History
 from roomful.store import open_store
@@ -70,11 +71,11 @@ class IdleWorker:
     def drain(self) -> None:
         """There is nothing to hand over."""
 
-    async def cancel(self, run_id: str) -> Run:
+    async def cancel(self, run_id: str, also: Sequence[Change] = ()) -> Run:
         run = await self._store.run(run_id)
         assert run is not None
         canceled = msgspec.structs.replace(run, status="canceled")
-        await self._store.commit([SaveRun(canceled)])
+        await self._store.commit([SaveRun(canceled), *also])
         return canceled
 
 
@@ -306,6 +307,7 @@ async def open_visit(**changes: Any) -> Visit:
         "ids": ids,
         "access": access,
         "announcer": announcer,
+        "audit": AuditLog(clock, ids),
         "history": History(store, announcer),
         "blobs": Blobs(store, clock, ids),
         "intake": intake,
@@ -315,13 +317,17 @@ async def open_visit(**changes: Any) -> Visit:
         "inspecting": Inspecting(store=store, agents=agents, bounds=bounds, worker=worker),
         "mcp": cast(McpServers, None),
         "limits": Limits(0, 0),
-        "admin_digest": hashlib.sha256(ADMIN_KEY.encode()).digest(),
+        "admin_digest": hashlib.sha256(ADMIN_KEY.encode()).digest,
         "allowed_hosts": frozenset({"127.0.0.1", "localhost", "::1"}),
         "check_config": lambda config, source: config,
-        "check_callback": lambda call_id, key: False,
+        "check_callback": _no,
         "is_ready": _yes,
     }
     return Visit(House(**fields | changes), answers)
+
+
+async def _no(call_id: str, key: str) -> bool:
+    return False
 
 
 async def _yes() -> bool:

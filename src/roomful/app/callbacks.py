@@ -3,25 +3,31 @@
 import hashlib
 import hmac
 
+from roomful.app.keys import Keys
 from roomful.domain.runs import Call
 from roomful.settings import Settings
 
 
 class Callbacks:
-    """`secret` is the house's own: the addresses it gave out stay good over a restart."""
+    """The addresses it gave out stay good over a restart, and for a while over a rotation."""
 
-    def __init__(self, settings: Settings, secret: str) -> None:
+    def __init__(self, settings: Settings, keys: Keys) -> None:
         self._base = settings.public_url.rstrip("/") or f"http://{settings.host}:{settings.port}"
-        self._key = hmac.digest(secret.encode(), b"callbacks", hashlib.sha256)
-        own = settings.secret_key or secret
-        self.webhook_key = hmac.digest(own.encode(), b"webhooks", hashlib.sha256)
-        """Signs webhooks whose tool has no secret of its own."""
+        self._keys = keys
 
     def url(self, call: Call) -> str:
-        return f"{self._base}/api/callbacks/{call.id}/{self._sign(call.id)}"
+        return f"{self._base}/api/callbacks/{call.id}/{_sign(self._keys.signing()[0], call.id)}"
 
-    def check(self, call_id: str, key: str) -> bool:
-        return hmac.compare_digest(self._sign(call_id).encode(), key.encode())
+    async def check(self, call_id: str, key: str) -> bool:
+        """Another gateway may have signed with a newer secret than this one has heard of."""
+        if not self._is_signed(call_id, key):
+            await self._keys.refresh()
+        return self._is_signed(call_id, key)
 
-    def _sign(self, call_id: str) -> str:
-        return hmac.digest(self._key, call_id.encode(), hashlib.sha256).hex()
+    def _is_signed(self, call_id: str, key: str) -> bool:
+        right = [_sign(one, call_id).encode() for one in self._keys.signing()]
+        return any(hmac.compare_digest(one, key.encode()) for one in right)
+
+
+def _sign(key: bytes, call_id: str) -> str:
+    return hmac.digest(key, call_id.encode(), hashlib.sha256).hex()

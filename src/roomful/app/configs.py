@@ -6,15 +6,18 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from roomful.app.clock import RandomIds
 from roomful.app.sealing import SecretBox
 from roomful.domain.agents import Agent, AgentSpec
+from roomful.domain.audit import digest_of
 from roomful.domain.changes import AddEntity, Change, PutAgent
-from roomful.domain.entities import ADMIN, Entity
+from roomful.domain.entities import ADMIN, OPERATOR, Entity
 from roomful.domain.errors import Conflict, Invalid
 from roomful.domain.ports import Clock, Store
 from roomful.domain.shape import encode_json
 from roomful.executors.python import PythonTool, tools_in
 from roomful.settings import Settings
+from roomful.spaces.auditing import AuditLog
 from roomful.tools import (
     configure,
     find_literal_secrets,
@@ -156,5 +159,10 @@ async def _load_agent(
     agent = Agent(
         id=spec.id, name=spec.name, owner_id=owner_id, config=config, created_at=created, updated_at=now
     )
-    await store.commit([*changes, PutAgent(agent)])
+    action = "agent.changed" if known else "agent.created"
+    detail = {"configDigest": digest_of(config)}
+    told = AuditLog(clock, RandomIds())(
+        OPERATOR, action, agent_id=agent.id, entity_id=agent.id, detail=detail
+    )
+    await store.commit([*changes, PutAgent(agent), told])
     return True

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from roomful.domain.changes import AddEntity, AddSpace, Change, PutMember
-from roomful.domain.entities import ADMIN, Entity
+from roomful.domain.entities import ADMIN, OPERATOR, Entity
 from roomful.domain.errors import Conflict, Invalid
 from roomful.domain.shape import check_id
 from roomful.domain.spaces import Member, Role, Space
@@ -20,9 +20,11 @@ async def make_person(house: House, id: str, name: str) -> str:
     known = await house.store.entity(check_id(id))
     if known is None and id != ADMIN:
         person = Entity(id=id, name=checked_name(name), kind="human", created_at=house.clock.iso())
-        await house.store.commit([AddEntity(person), add_token])
+        told = house.audit(OPERATOR, "entity.created", entity_id=id, token_id=add_token.token.id)
+        await house.store.commit([AddEntity(person), add_token, told])
     elif known is not None and known.kind == "human":
-        await house.store.commit([add_token])
+        told = house.audit(OPERATOR, "token.made", entity_id=id, token_id=add_token.token.id)
+        await house.store.commit([add_token, told])
     else:
         raise Conflict(f"{id!r} is no person")
     return secret
@@ -39,8 +41,13 @@ async def make_space(desk: Desk, space: Space, members: Iterable[str], role: Rol
         if entity is None:
             raise Invalid(f"there is no entity {id[:80]!r} to be a member of {space.id!r}")
         joining.append(Member(entity_id=entity.id, name=entity.name, kind=entity.kind, role=role))
-    changes: list[Change] = [AddSpace(space)] if is_new else []
-    changes += [PutMember(space.id, member.entity_id, role) for member in joining]
+    audit, here = desk.house.audit, (space.id,)
+    changes: list[Change] = []
+    if is_new:
+        changes += [AddSpace(space), audit(OPERATOR, "space.created", space_ids=here)]
+    for member in joining:
+        told = audit(OPERATOR, "member.added", space_ids=here, entity_id=member.entity_id, role=role)
+        changes += [PutMember(space.id, member.entity_id, role), told]
 
     def then(_: list[object]) -> None:
         for member in joining:

@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import hashlib
 import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping
 from functools import cached_property, partial
@@ -14,6 +13,7 @@ from roomful.app.clock import RandomIds, SharedClock, SystemClock
 from roomful.app.configs import Configs, load_agents, load_functions, put_agents, read_given
 from roomful.app.conversations import Conversations
 from roomful.app.furnishing import make_person, make_space
+from roomful.app.keys import ADMIN_DIGEST, SECRET, Keys, keep_admin_key
 from roomful.app.others import check_bus, find_others
 from roomful.app.sealing import SecretBox
 from roomful.app.servers import ServersOfAgents
@@ -21,6 +21,7 @@ from roomful.app.surroundings import REAL, Surroundings
 from roomful.app.toolkit import Toolkit
 from roomful.app.workshop import Workshop
 from roomful.bus import MemoryBus
+from roomful.domain.entities import Principal
 from roomful.domain.errors import Invalid
 from roomful.domain.ports import Clock, Ids, Store
 from roomful.domain.runs import Lease, Run
@@ -32,6 +33,7 @@ from roomful.runs.worker import Worker
 from roomful.settings import Settings, check_settings, split
 from roomful.spaces.access import Access
 from roomful.spaces.announcer import Announcer
+from roomful.spaces.auditing import AuditLog
 from roomful.spaces.blobs import Blobs
 from roomful.spaces.history import History
 from roomful.spaces.voice import Voice
@@ -41,8 +43,6 @@ from roomful.web.limits import Limits
 log = logging.getLogger("roomful")
 FAREWELL_SECONDS = 3.0
 """How long the readers of open streams have to take the last words."""
-ADMIN_DIGEST = "admin_key_sha256"
-SECRET = "house_secret"
 EPOCH = 8
 """Characters of chance in a stream's epoch."""
 
@@ -55,8 +55,7 @@ class Gateway:
         self,
         settings: Settings,
         store: Store,
-        admin_digest: bytes,
-        secret: str,
+        keys: Keys,
         clock: Clock,
         ids: Ids,
         functions: Mapping[str, PythonTool],
@@ -73,12 +72,23 @@ class Gateway:
         announcer = Announcer(bus)
         history = History(store, announcer)
         blobs = Blobs(store, clock, ids)
-        callbacks = Callbacks(settings, secret)
+        callbacks = Callbacks(settings, keys)
+        limits = Limits(
+            settings.limit_posts,
+            settings.limit_streams,
+            space_posts_per_second=settings.limit_space_posts,
+            wrong_tokens_per_minute=settings.limit_wrong_tokens,
+        )
+
+        def admit(principal: Principal, space_id: str) -> None:
+            if principal.token_id:  # what an agent outside sent was taken by the bus already
+                limits.check_space(space_id, clock.now())
 
         worker = _worker(settings, store, announcer, clock, ids, around.steady)
+        worker.each_tick(keys.refresh)
         self._others = find_others(
             settings,
-            secret,
+            keys.house_secret,
             store=store,
             announcer=announcer,
             bus=bus,
@@ -94,6 +104,7 @@ class Gateway:
             configs=configs,
             clock=clock,
             callbacks=callbacks,
+            signing_keys=keys.webhooks,
             functions=functions,
             stop=worker.cancel,
             egress=around.egress,
@@ -110,9 +121,15 @@ class Gateway:
             worker=worker,
             clock=clock,
             ids=ids,
+            admit=admit,
         )
         self.conversations = Conversations(
-            settings.bus, secret, store=store, access=access, announcer=announcer, intake=workshop.intake
+            settings.bus,
+            keys.house_secret,
+            store=store,
+            access=access,
+            announcer=announcer,
+            intake=workshop.intake,
         )
         self.house = House(
             store=store,
@@ -122,6 +139,7 @@ class Gateway:
             ids=ids,
             access=access,
             announcer=announcer,
+            audit=AuditLog(clock, ids),
             history=history,
             blobs=blobs,
             intake=workshop.intake,
@@ -130,8 +148,8 @@ class Gateway:
             answers=workshop.answers,
             inspecting=workshop.inspecting,
             mcp=ServersOfAgents(workshop.agents, self._toolkit.mcp),
-            limits=Limits(settings.limit_posts, settings.limit_streams),
-            admin_digest=admin_digest,
+            limits=limits,
+            admin_digest=lambda: keys.admin_digest,
             allowed_hosts=_own_names(settings),
             check_config=configs.check,
             is_ready=_readiness(store),
@@ -194,10 +212,11 @@ class Gateway:
         store = await around.open_store(settings.database, clock)
         async with contextlib.AsyncExitStack() as unless_it_opens:
             unless_it_opens.push_async_callback(store.close)
-            new_key, digest = await _admin_digest(store, settings, ids)
+            new_key = await keep_admin_key(store, settings, ids)
             await store.set_meta(SECRET, ids.secret())
-            secret = await store.get_meta(SECRET) or ""
-            gateway = cls(settings, store, digest, secret, clock, ids, functions, around)
+            keys = Keys(settings, store, clock, await store.get_meta(SECRET) or "")
+            await keys.refresh()
+            gateway = cls(settings, store, keys, clock, ids, functions, around)
             gateway.new_admin_key = new_key
             unless_it_opens.pop_all()
             unless_it_opens.push_async_callback(gateway.close)
@@ -317,20 +336,3 @@ def _script_dirs(settings: Settings) -> list[Path]:
     if settings.demo:
         folders.append(Path(__file__).parent / "demo")
     return [folder / "scripts" for folder in folders]
-
-
-async def _admin_digest(store: Store, settings: Settings, ids: Ids) -> tuple[str | None, bytes]:
-    """The operator's own key, or one made at the first start, of which only the digest is kept. Of several
-    gateways that start at once, one made the key, and only that one has it to show."""
-    if settings.admin_key:
-        digest = hashlib.sha256(settings.admin_key.encode()).hexdigest()
-        await store.set_meta(ADMIN_DIGEST, digest)
-        return None, bytes.fromhex(digest)
-    known = await store.get_meta(ADMIN_DIGEST)
-    if known is not None:
-        return None, bytes.fromhex(known)
-    key = ids.secret()
-    digest = hashlib.sha256(key.encode()).hexdigest()
-    await store.set_meta(ADMIN_DIGEST, digest)
-    kept = await store.get_meta(ADMIN_DIGEST) or digest
-    return key if kept == digest else None, bytes.fromhex(kept)

@@ -5,35 +5,53 @@ import hashlib
 import secrets
 
 from roomful.domain.errors import Invalid
+from roomful.settings import split
+
+
+def listed_keys(secret_key: str | None) -> list[str]:
+    """`new,old`: the first one seals, all of them open. One that has a comma in it opens too."""
+    listed = split(secret_key or "")
+    return [*listed, secret_key] if secret_key and [secret_key] != listed else listed
 
 
 class SecretBox:
-    """AES-GCM under a key derived from ROOMFUL_SECRET_KEY. Without the key nothing is sealed or opened."""
+    """AES-GCM under keys derived from ROOMFUL_SECRET_KEY. Without a key nothing is sealed or opened."""
 
     def __init__(self, secret_key: str | None) -> None:
-        self._key = hashlib.sha256(secret_key.encode()).digest() if secret_key else None
+        self._keys = [hashlib.sha256(key.encode()).digest() for key in listed_keys(secret_key)]
 
     @property
     def can_seal(self) -> bool:
-        return self._key is not None
+        return bool(self._keys)
 
     def seal(self, secret: str) -> str:
         from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-        if self._key is None:
+        if not self._keys:
             raise Invalid("a literal secret needs ROOMFUL_SECRET_KEY; write ${env.NAME} instead")
         nonce = secrets.token_bytes(12)
-        sealed = nonce + AESGCM(self._key).encrypt(nonce, secret.encode(), None)
+        sealed = nonce + AESGCM(self._keys[0]).encrypt(nonce, secret.encode(), None)
         return base64.urlsafe_b64encode(sealed).decode()
 
     def open(self, sealed: str) -> str:
-        from cryptography.exceptions import InvalidTag
-        from cryptography.hazmat.primitives.ciphers.aead import AESGCM
-
-        if self._key is None:
+        if not self._keys:
             raise Invalid("this secret was sealed with a ROOMFUL_SECRET_KEY that is not set now")
-        data = base64.urlsafe_b64decode(sealed)
-        try:
-            return AESGCM(self._key).decrypt(data[:12], data[12:], None).decode()
-        except InvalidTag:
-            raise Invalid("this secret was sealed with another ROOMFUL_SECRET_KEY") from None
+        for key in self._keys:
+            if (secret := _opened(key, sealed)) is not None:
+                return secret
+        raise Invalid("this secret was sealed with another ROOMFUL_SECRET_KEY")
+
+    def is_current(self, sealed: str) -> bool:
+        """Whether the first key sealed it."""
+        return bool(self._keys) and _opened(self._keys[0], sealed) is not None
+
+
+def _opened(key: bytes, sealed: str) -> str | None:
+    from cryptography.exceptions import InvalidTag
+    from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+    data = base64.urlsafe_b64decode(sealed)
+    try:
+        return AESGCM(key).decrypt(data[:12], data[12:], None).decode()
+    except InvalidTag:
+        return None

@@ -32,7 +32,8 @@ async def serve(
 ) -> None:
     """Returns when SIGTERM or SIGINT came, or the other end of `lifeline` is gone, and everybody was served
     or told. `sockets` listen already; without them the settings say where to."""
-    server = Server(gateway.app, settings.host, settings.port, on_started, partial(_leave_in, STOP_SECONDS))
+    leave = partial(_leave_in, STOP_SECONDS)
+    server = Server(gateway.app, settings.host, settings.port, on_started, leave, proxies=settings.proxies)
     if lifeline is not None:
         asyncio.get_running_loop().add_reader(lifeline, server.stop)
     _answer_signals(server.handle_exit)

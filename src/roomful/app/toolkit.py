@@ -1,6 +1,6 @@
 """Which executor serves which kind of tool, and what each is given to work with."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from roomful.app.callbacks import Callbacks
@@ -76,6 +76,7 @@ class Toolkit:
         configs: Configs,
         clock: Clock,
         callbacks: Callbacks,
+        signing_keys: Callable[[], Sequence[bytes]],
         functions: Mapping[str, PythonTool],
         stop: Callable[[str], Awaitable[Run]],
         egress: Egress | None = None,
@@ -99,7 +100,7 @@ class Toolkit:
             Compute: self._compute,
             Http: HttpExecutor(self._outside or way_out, env),
             Webhook: WebhookExecutor(
-                way_out, env, signing_key=callbacks.webhook_key, clock=clock, callback_url=callbacks.url
+                way_out, env, signing_keys=signing_keys, clock=clock, callback_url=callbacks.url
             ),
             Image: ImageExecutor(blobs.keep_for, keys=settings.provider_key),
             Mcp: self.mcp,

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Protocol
 
 from roomful.app.configs import Configs
+from roomful.domain.entities import Principal
 from roomful.domain.ports import Clock, Executor, Ids, Models, Store
 from roomful.domain.tools import ToolSpec
 from roomful.runs.agents import Agents, MoreTools
@@ -26,6 +27,7 @@ from roomful.runs.waking import Waking
 from roomful.runs.worker import Worker
 from roomful.spaces.access import Access
 from roomful.spaces.announcer import Announcer
+from roomful.spaces.auditing import AuditLog
 from roomful.spaces.blobs import Blobs
 from roomful.spaces.history import History
 
@@ -60,6 +62,7 @@ class Workshop:
         worker: Worker,
         clock: Clock,
         ids: Ids,
+        admit: Callable[[Principal, str], None] = lambda principal, space_id: None,
     ) -> None:
         self.agents = agents = Agents(store, configs.ready, tools.more_tools, tools.complete)
         results = Results(blobs)
@@ -88,11 +91,17 @@ class Workshop:
             ids=ids,
         )
         self.answers = Answers(
-            store=store, agents=agents, settling=settling, children=children, clock=clock, ids=ids
+            store=store,
+            agents=agents,
+            settling=settling,
+            children=children,
+            clock=clock,
+            ids=ids,
+            audit=AuditLog(clock, ids),
         )
         self.intake = Intake(
             store=store, access=access, announcer=announcer, starting=starting, waking=waking,
-            replies=replies, bounds=bounds, clock=clock, ids=ids,
+            replies=replies, bounds=bounds, clock=clock, ids=ids, admit=admit,
         )  # fmt: skip
         self.inspecting = Inspecting(store=store, agents=agents, bounds=bounds, worker=worker)
         worker.use(loop.drive)

@@ -3,6 +3,7 @@
 from typing import TypeAlias
 
 from roomful.domain.agents import Agent
+from roomful.domain.audit import Audited
 from roomful.domain.blobs import Blob
 from roomful.domain.entities import Entity, Token
 from roomful.domain.goals import Goal
@@ -64,6 +65,8 @@ class RevokeTokens(Frozen):
 class PutAgent(Frozen):
     agent: Agent
     only_new: bool = False
+    was: Agent | None = None
+    """Conflict unless it is still as it was read."""
 
 
 class RemoveAgent(Frozen):
@@ -146,6 +149,19 @@ class Recall(Frozen):
     digest: bytes
     status: int
     answer: bytes
+
+
+class AddAudit(Frozen):
+    """Twice is the same as once."""
+
+    row: Audited
+
+
+class PutMeta(Frozen):
+    """A setting of the house's own, in the place of what was there."""
+
+    key: str
+    value: str
 
 
 class AddGrant(Frozen):
@@ -236,6 +252,8 @@ class UseInvite(Frozen):
 
     digest: bytes
     entity_id: str
+    audited: Audited | None = None
+    """Added with the space and the role that the invitation was for."""
 
 
 class AddBlob(Frozen):
@@ -290,6 +308,8 @@ Change: TypeAlias = (
     | ExpectNoneHanded
     | AddBlob
     | ShowBlob
+    | AddAudit
+    | PutMeta
     | AddGrant
     | RemoveGrant
     | PinTools

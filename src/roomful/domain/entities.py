@@ -30,3 +30,11 @@ class Principal(Frozen):
     kind: EntityKind | Literal["admin"]
     token_id: str
     is_admin: bool = False
+
+    @property
+    def is_acted_for(self) -> bool:
+        """The operator's key speaks for this entity."""
+        return self.token_id == ADMIN and not self.is_admin
+
+
+OPERATOR = Principal(entity_id=ADMIN, kind=ADMIN, token_id=ADMIN, is_admin=True)

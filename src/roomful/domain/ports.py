@@ -6,6 +6,7 @@ from typing import Any, Protocol, TypeVar
 import msgspec
 
 from roomful.domain.agents import Agent, ModelRef
+from roomful.domain.audit import Audited, AuditQuery
 from roomful.domain.blobs import Blob
 from roomful.domain.changes import Change
 from roomful.domain.deltas import ModelDelta, ModelRequest
@@ -95,9 +96,14 @@ class Store(Protocol):
     def moments(self) -> Moments: ...
 
     def commit(
-        self, changes: Sequence[Change], then: Callable[[list[Any]], None] | None = None
+        self,
+        changes: Sequence[Change],
+        then: Callable[[list[Any]], None] | None = None,
+        *,
+        after: Awaitable[list[Any]] | None = None,
     ) -> Awaitable[list[Any]]:
-        """Answers one result per change; None for most."""
+        """Answers one result per change; None for most. `after` is a commit that this one builds on: if it
+        failed, or fails, this one fails the same way."""
         ...
 
     async def history(
@@ -189,6 +195,10 @@ class Store(Protocol):
 
     async def handed_to_idle(self) -> list[Handed]:
         """Messages given to runs that ended, or began to wait, before they had them."""
+        ...
+
+    async def audit(self, query: AuditQuery) -> list[Audited]:
+        """By ascending id: the first after `after`, or the last ones."""
         ...
 
     async def grants_in(self, space_id: str) -> list[Grant]: ...

@@ -1,6 +1,6 @@
 """A call forwarded to a service, signed. The service answers at once, or says 202 and calls back."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from roomful.domain.errors import RoomfulError
@@ -30,13 +30,13 @@ class WebhookExecutor:
         egress: Egress,
         env: EnvFor,
         *,
-        signing_key: bytes,
+        signing_keys: Callable[[], Sequence[bytes]],
         clock: Clock,
         callback_url: Callable[[Call], str] | None = None,
     ) -> None:
         self._egress = egress
         self._env = env
-        self._key = signing_key
+        self._keys = signing_keys
         self._clock = clock
         self._callback_url = callback_url
 
@@ -64,7 +64,9 @@ class WebhookExecutor:
             "Content-Type": "application/json",
             ID_HEADER: context.call.id,
             TIMESTAMP_HEADER: str(timestamp),
-            SIGNATURE_HEADER: signature(self._key_of(spec, masker), context.call.id, timestamp, body),
+            SIGNATURE_HEADER: ",".join(
+                signature(key, context.call.id, timestamp, body) for key in self._keys_of(spec, masker)
+            ),
             "Idempotency-Key": context.call.id,
         }
         headers = overridden(expand_headers(spec.headers, context.args, masker.read), ours)
@@ -85,10 +87,10 @@ class WebhookExecutor:
             message["callbackUrl"] = self._callback_url(context.call)
         return message
 
-    def _key_of(self, spec: Webhook, masker: Masker) -> bytes:
-        """The tool's own key, else the gateway's."""
+    def _keys_of(self, spec: Webhook, masker: Masker) -> Sequence[bytes]:
+        """The tool's own key, else the gateway's: several while one replaces another."""
         if spec.secret is None:
-            return self._key
+            return self._keys()
         secret = expand_text(spec.secret, {}, masker.read)
         masker.learn(secret)
-        return secret.encode("utf-8", "replace")
+        return [secret.encode("utf-8", "replace")]

@@ -56,6 +56,10 @@ class Assembly:
         self._writing: str | None = None
         self._seen: set[str] = set()
         self._is_open = False
+        self._text_arg = (
+            spec.shape.from_arg if spec is not None and isinstance(spec.shape, TextShape) else None
+        )
+        self._has_text = False
         self._is_judged = False
         self._is_judged_here = False
         self._length = 0
@@ -119,11 +123,13 @@ class Assembly:
         match token:
             case Piece():
                 if token.key not in self._hidden:
+                    self._note_text(token.key, is_said=True)
                     self._begin(token.key, ops)
                     self._so_far.append(token.text)
                     ops.append(("append", pointer(token.key), token.text))
             case TextEnd():
                 if token.key not in self._hidden:
+                    self._note_text(token.key, is_said=token.text != "")
                     if self._writing != token.key:
                         self._begin(token.key, ops)
                         ops.append(("append", pointer(token.key), ""))
@@ -131,6 +137,7 @@ class Assembly:
                     self._writing = None
             case Value():
                 if token.key not in self._hidden:
+                    self._note_text(token.key, is_said=False)
                     self._seen.add(token.key)
                     self._so_far.put(token.key, token.value)
                     ops.append(("set", pointer(token.key), token.value))
@@ -142,6 +149,10 @@ class Assembly:
                 pass
             case _:
                 assert_never(token)
+
+    def _note_text(self, key: str, *, is_said: bool) -> None:
+        if key == self._text_arg:
+            self._has_text = is_said
 
     def _begin(self, key: str, ops: list[Op]) -> None:
         if self._writing == key:
@@ -171,9 +182,9 @@ class Assembly:
             return
         if not self.shows_text and self.visibility in (Visibility.HIDDEN, Visibility.RESULT):
             return
-        so_far = self._so_far.at(self._so_far.mark())
-        if isinstance(spec.shape, TextShape) and not _is_said(so_far.get(spec.shape.from_arg)):
+        if self.shows_text and not self._has_text:
             return
+        so_far = self._so_far.at(self._so_far.mark())
         self._is_open = True
         for space_id in self._shown_spaces(route):
             part_id = self._start_in(space_id, spec)
@@ -315,10 +326,6 @@ class Assembly:
         if self.spec is None or self.failure is not None or self.held is not None:
             return UNSET
         return self.spec.told_at_once
-
-
-def _is_said(text: Json) -> bool:
-    return isinstance(text, str) and text != ""
 
 
 def _visibility(spec: ToolSpec | None, *, asks: bool) -> Visibility:

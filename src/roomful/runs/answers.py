@@ -2,13 +2,15 @@
 
 import contextlib
 from collections.abc import Sequence
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 
+from roomful.domain.audit import AuditAction, digest_of
 from roomful.domain.changes import AddGrant, Change
 from roomful.domain.entities import Principal
 from roomful.domain.errors import Conflict, Forbidden, Invalid, NotFound, Unavailable
+from roomful.domain.grants import Grant, hash_of
 from roomful.domain.messages import MemberAnswer
 from roomful.domain.ports import Clock, Ids, Store
 from roomful.domain.runs import Call, Consent, Run
@@ -21,6 +23,7 @@ from roomful.runs.delegating import Children
 from roomful.runs.files import show_files
 from roomful.runs.replies import nobody_can, without_reply
 from roomful.runs.settling import Settling, settled_already
+from roomful.spaces.auditing import AuditLog
 from roomful.tools import check_result
 
 _NOT_ASKED = {
@@ -50,7 +53,9 @@ class Answers:
         children: Children,
         clock: Clock,
         ids: Ids,
+        audit: AuditLog,
     ) -> None:
+        self._audit = audit
         self._children = children
         self._store = store
         self._agents = agents
@@ -82,7 +87,9 @@ class Answers:
         await self._check_answerer(principal, call, approvers_of(call, spec), run.agent_id)
         if call.status != "waiting":
             raise settled_already(call)
+        shown = hash_of(call.tool_name, call.args)
         more = self._apply(principal, run, call, spec, result)
+        more.append(self._answered(principal, run, call, result, shown))
         more += await show_files(self._store, principal.entity_id, call, result)
         call.answered_by, call.answered_at = principal.entity_id, self._clock.iso()
         call.read(*(place.space_id for place in call.places))
@@ -135,7 +142,8 @@ class Answers:
             mine = MemberAnswer(entity_id=principal.entity_id, result=result, at=self._clock.iso())
             others = [one for one in cast_so_far if one.entity_id != principal.entity_id]
             call.answers = [*others, mine]
-        await self._settling.settle(run, call, [*files, *also], votes=cast_so_far)
+        told = self._told(principal, "card.closed" if close else "card.answered", run, call, result)
+        await self._settling.settle(run, call, [*files, told, *also], votes=cast_so_far)
 
     async def asked(self, run: Run, call: Call) -> Asked | None:
         """What a waiting call asks people; None when it waits for something else, or no more."""
@@ -217,7 +225,9 @@ class Answers:
             grants = grants_from(
                 decision, spec, call, run.agent_id, principal.entity_id, self._clock, self._ids
             )
-            return [AddGrant(grant) for grant in grants]
+            return [
+                change for grant in grants for change in (AddGrant(grant), self._granted(principal, grant))
+            ]
         if call.question is not UNSET:
             call.continuation = {**(call.continuation or {}), "answer": result}
             call.status, call.question = "ready", UNSET
@@ -226,6 +236,45 @@ class Answers:
             raise Invalid(f"result: {problem}")
         call.status, call.result = "complete", result
         return []
+
+    def _answered(self, principal: Principal, run: Run, call: Call, result: Json, shown: str) -> Change:
+        """`shown` is the hash of the arguments that were on the card."""
+        if call.waits_for != "approval":
+            return self._told(principal, "card.answered", run, call, result)
+        if call.status != "ready":
+            return self._told(principal, "card.refused", run, call, result)
+        is_edited = hash_of(call.tool_name, call.args) != shown
+        return self._told(
+            principal, "card.approved", run, call, result, edited_from=shown if is_edited else UNSET
+        )
+
+    def _told(
+        self, principal: Principal, action: AuditAction, run: Run, call: Call, result: Json, **more: Any
+    ) -> Change:
+        return self._audit(
+            principal,
+            action,
+            space_ids=tuple(place.space_id for place in call.places),
+            agent_id=run.agent_id,
+            run_id=run.id,
+            call_id=call.id,
+            tool_name=call.tool_name,
+            args_digest=hash_of(call.tool_name, call.args),
+            result_digest=UNSET if action == "card.closed" else digest_of(result),
+            is_private=True if call.target_entity_id is not UNSET else UNSET,
+            **more,
+        )
+
+    def _granted(self, principal: Principal, grant: Grant) -> Change:
+        return self._audit(
+            principal,
+            "grant.made",
+            space_ids=(grant.space_id,),
+            agent_id=grant.agent_id,
+            tool_name=grant.tool_name,
+            grant_id=grant.id,
+            args_digest=grant.args_hash,
+        )
 
     async def _find(self, principal: Principal, run_id: str, call_id: str) -> tuple[Run, Call]:
         run = await self._store.run(run_id)

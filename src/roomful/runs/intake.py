@@ -51,7 +51,10 @@ class Intake:
         bounds: Bounds,
         clock: Clock,
         ids: Ids,
+        admit: Callable[[Principal, str], None] = lambda principal, space_id: None,
     ) -> None:
+        """`admit` raises RateLimited for one post too many in a space, by somebody who may post there."""
+        self._admit = admit
         self._store = store
         self._access = access
         self._announcer = announcer
@@ -78,6 +81,7 @@ class Intake:
         space = await self._access.space(principal, space_id, "write")
         if key is not None and (known := await self._store.known_answer(principal.entity_id, key)):
             return await self._again(space_id, known, digest)
+        self._admit(principal, space_id)
         members = await self._store.members(space_id)
         message = self._message(
             principal.entity_id, space_id, checked_text(text, attachments), members, mentions

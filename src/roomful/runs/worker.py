@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import logging
 import time
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from typing import Any, TypeVar
 
 import msgspec
@@ -62,7 +62,7 @@ class Worker:
         self._steady = steady
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._voices: dict[str, Voice] = {}
-        self._stopping: dict[str, RunError | Unset] = {}
+        self._stopping: dict[str, tuple[RunError | Unset, Sequence[Change]]] = {}
         self._errands: set[asyncio.Future[Any]] = set()
         self._left: dict[str, Lease] = {}
         self._keeper: asyncio.Task[None] | None = None
@@ -189,24 +189,25 @@ class Worker:
         self.launch(run, lease, in_its_turn=bool(run.in_turn) and before.status == "queued")
         return True
 
-    async def cancel(self, run_id: str, why: RunError | Unset = UNSET) -> Run:
+    async def cancel(self, run_id: str, why: RunError | Unset = UNSET, also: Sequence[Change] = ()) -> Run:
         """Stops a run for good, and those it called. When this returns it has ended, and its spaces were
-        told. That is done also when the one who asks for it is among those that are stopped."""
-        return await asyncio.shield(self._in_background(self._cancel(run_id, why)))
+        told. That is done also when the one who asks for it is among those that are stopped. `also` is
+        committed with the step that stops it, if it had not ended; perhaps twice."""
+        return await asyncio.shield(self._in_background(self._cancel(run_id, why, also)))
 
-    async def _cancel(self, run_id: str, why: RunError | Unset) -> Run:
+    async def _cancel(self, run_id: str, why: RunError | Unset, also: Sequence[Change]) -> Run:
         if (task := self._tasks.get(run_id)) is not None:
-            self._stopping[run_id] = why
+            self._stopping[run_id] = why, also
             task.cancel()
             await asyncio.wait([task])
         while True:
             try:
-                return await self._cancel_stored(run_id, why)
+                return await self._cancel_stored(run_id, why, also)
             except LeaseLost:
                 log.info("another worker cancels run %s too", run_id)
                 await asyncio.sleep(RIVAL_SECONDS)
 
-    async def _cancel_stored(self, run_id: str, why: RunError | Unset) -> Run:
+    async def _cancel_stored(self, run_id: str, why: RunError | Unset, also: Sequence[Change]) -> Run:
         run = await self._store.run(run_id)
         if run is None:
             raise NotFound(f"there is no run {run_id!r}")
@@ -214,18 +215,22 @@ class Worker:
             return run
         expect = ExpectStatus(run_id=run_id, statuses=("queued", "running", "waiting_tool", "waiting_reply"))
         run.status, run.is_canceling, run.error = "running", True, why
-        take: list[Change] = [expect, TakeOver(run_id=run_id, owner=self.id), SaveRun(run)]
+        take: list[Change] = [expect, TakeOver(run_id=run_id, owner=self.id), SaveRun(run), *also]
         try:
-            [_, lease, _] = await self._store.commit(take)
+            [_, lease, *_] = await self._store.commit(take)
         except Conflict:
             ended = await self._store.run(run_id)
             assert ended is not None
             return ended
         self.tell_others(Taken(run_id))
         voice = self._make_voice(run, lease)
-        voice.resume(await self._store.open_messages(run_id))
-        voice.trail = await find_trail(self._store, run)
-        await self._end_canceled(voice, why)
+        try:
+            voice.resume(await self._store.open_messages(run_id))
+            voice.trail = await find_trail(self._store, run)
+            await self._end_canceled(voice, why)
+        except Unavailable:
+            self._left[run_id] = lease
+            raise
         await self._left_alone(voice.run)
         return voice.run
 
@@ -259,7 +264,7 @@ class Worker:
                 voice.abandon()
                 return
             if run.id in self._stopping:
-                if not await self._could_end_canceled(voice, self._stopping[run.id]):
+                if not await self._could_end_canceled(voice, *self._stopping[run.id]):
                     self._left[run.id] = lease
                     return
             else:
@@ -277,10 +282,10 @@ class Worker:
             except RoomfulError as error:
                 log.warning("what follows run %s has to wait: %s", run.id, error.detail)
 
-    async def _could_end_canceled(self, voice: Voice, why: RunError | Unset) -> bool:
+    async def _could_end_canceled(self, voice: Voice, why: RunError | Unset, also: Sequence[Change]) -> bool:
         """Not while the store is away: whoever asked for it is told so, and the run goes on."""
         try:
-            await self._end_canceled(voice, why)
+            await self._end_canceled(voice, why, also)
         except LeaseLost:
             voice.abandon()
         except Unavailable as error:
@@ -288,17 +293,17 @@ class Worker:
             return False
         return True
 
-    async def _end_canceled(self, voice: Voice, why: RunError | Unset) -> None:
+    async def _end_canceled(self, voice: Voice, why: RunError | Unset, also: Sequence[Change] = ()) -> None:
         """First what it waits for, so that nothing wakes it up again; then those it called; then itself. If
         the gateway stops in between, whoever takes up the run goes on with this. A card that somebody answers
         meanwhile stays answered."""
         while True:
             try:
-                return await self._cancel_waiting(voice, why)
+                return await self._cancel_waiting(voice, why, also)
             except Conflict:
                 log.info("something that run %s waits for came while it was canceled", voice.run.id)
 
-    async def _cancel_waiting(self, voice: Voice, why: RunError | Unset) -> None:
+    async def _cancel_waiting(self, voice: Voice, why: RunError | Unset, also: Sequence[Change]) -> None:
         made = await self._store.calls(voice.run.id)
         called = [call for call in made if call.waits_for == "child_run"]
         left = [call for call in made if call.status not in SETTLED]
@@ -309,15 +314,15 @@ class Worker:
         run.status, run.is_canceling, run.error, run.pending_tool_calls = "running", True, why, []
         if called:
             await voice.try_kept(
-                [*changes, SaveRun(msgspec.structs.replace(run))], lambda: (), lambda _: None
+                [*changes, SaveRun(msgspec.structs.replace(run)), *also], lambda: (), lambda _: None
             )
-            changes = []
+            changes, also = [], ()
             for child in await self._store.children([call.id for call in called]):
                 await self.cancel(child.id)
             show_trees(voice, called, await self._store.descent([call.id for call in called]))
         inside = [news for call in canceled for news in voice.trail.call(call)] if voice.trail else []
         run.is_canceling = UNSET
-        await voice.finish("canceled", changes, inside)
+        await voice.finish("canceled", [*changes, *also], inside)
 
     async def _hand_over(self, lease: Lease) -> None:
         try:

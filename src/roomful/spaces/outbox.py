@@ -30,6 +30,7 @@ class Outbox:
         self._is_sure = is_sure
         self._waiting: list[list[Announcement]] = []
         self._commits: set[asyncio.Future[Any]] = set()
+        self._last: asyncio.Future[Any] | None = None
         self._failure: BaseException | None = None
 
     def say(self, announcement: Announcement) -> None:
@@ -74,7 +75,8 @@ class Outbox:
             self._release([*heard()])
             then(results[1:])
 
-        await _to_its_end(asyncio.ensure_future(self._store.commit([Guard(self._lease), *changes], done)))
+        commit = self._store.commit([Guard(self._lease), *changes], done, after=self._last)
+        await _to_its_end(asyncio.ensure_future(commit))
 
     def save(self, changes: Sequence[Change]) -> None:
         """Stores what was heard already; nobody waits for it."""
@@ -90,7 +92,9 @@ class Outbox:
     def _commit(
         self, changes: Sequence[Change], then: Callable[[list[Any]], None] | None
     ) -> asyncio.Future[Any]:
-        commit = asyncio.ensure_future(self._store.commit([Guard(self._lease), *changes], then))
+        """Whatever is said later builds on it: what the store had to refuse has no sequel."""
+        committing = self._store.commit([Guard(self._lease), *changes], then, after=self._last)
+        self._last = commit = asyncio.ensure_future(committing)
         self._commits.add(commit)
         commit.add_done_callback(self._done)
         return commit

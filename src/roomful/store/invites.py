@@ -1,7 +1,11 @@
 """Invitations: each lets one in, once."""
 
+import msgspec
+
+from roomful.domain.audit import Audited
 from roomful.domain.errors import Conflict, NotFound
 from roomful.domain.invites import Invite, Joined
+from roomful.store.audit import add_audit
 from roomful.store.database import Database, Write
 
 _ADD = "INSERT INTO invites (digest, space_id, role, maker_id, expires_at) VALUES (?, ?, ?, ?, ?)"
@@ -24,7 +28,7 @@ def add_invite(invite: Invite, now: float) -> Write:
     return write
 
 
-def use_invite(digest: bytes, entity_id: str, now: float) -> Write:
+def use_invite(digest: bytes, entity_id: str, now: float, audited: Audited | None) -> Write:
     """Whoever deletes the row has won; who is refused afterwards has not used it up."""
 
     def write(db: Database) -> Joined:
@@ -34,6 +38,8 @@ def use_invite(digest: bytes, entity_id: str, now: float) -> Write:
         [(space_id, role)] = taken
         if not db.count(_JOIN, (space_id, entity_id, role, now)):
             raise Conflict(f"{entity_id} is a member of {space_id} already.")
+        if audited is not None:
+            add_audit(msgspec.structs.replace(audited, space_ids=(space_id,), role=role))(db)
         return Joined(space_id=space_id, role=role)
 
     return write

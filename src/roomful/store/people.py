@@ -15,6 +15,8 @@ _ADD_ENTITY = "INSERT INTO entities (id, name, kind, created_at) VALUES (?, ?, ?
 _ADD_TOKEN = """
 INSERT INTO tokens (digest, id, entity_id, created_at) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING"""
 
+_REPLACE_AGENT = "UPDATE agents SET body = ? WHERE id = ? AND body = ?"
+
 
 def add_entity(entity: Entity) -> Write:
     """An agent may not have the id of a space: on the bus both are written to at `chat:{id}`."""
@@ -63,10 +65,15 @@ def revoke_tokens(entity_id: str, token_id: str | None) -> Write:
     return write
 
 
-def put_agent(agent: Agent, *, only_new: bool) -> Write:
+def put_agent(agent: Agent, *, only_new: bool, was: Agent | None = None) -> Write:
     values = (agent.id, agent.created_at, encode_json(agent).decode())
+    before = None if was is None else encode_json(was).decode()
 
     def write(db: Database) -> None:
+        if before is not None:
+            if not db.count(_REPLACE_AGENT, (values[2], values[0], before)):
+                raise Conflict(f"The agent {values[0]} was changed meanwhile.")
+            return
         insert = "INSERT INTO agents (id, created_at, body) VALUES (?, ?, ?) "
         if not only_new:
             db.count(insert + "ON CONFLICT (id) DO UPDATE SET body = excluded.body", values)

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import assert_never
 
 from roomful.domain.changes import (
+    AddAudit,
     AddBlob,
     AddEntity,
     AddGrant,
@@ -22,6 +23,7 @@ from roomful.domain.changes import (
     PutGoals,
     PutMember,
     PutMemories,
+    PutMeta,
     PutPlan,
     Recall,
     RemoveAgent,
@@ -60,6 +62,7 @@ from roomful.domain.run_changes import (
     Unblock,
 )
 from roomful.store import (
+    audit,
     blobs,
     calls,
     company,
@@ -122,6 +125,10 @@ def plan(change: Change, clock: Clock) -> Write:
             return company.take_handed(change.handed)
         case ExpectNoneHanded():
             return company.expect_none_handed(change.run_id)
+        case AddAudit():
+            return audit.add_audit(change.row)
+        case PutMeta():
+            return remembered.put_meta(change.key, change.value)
         case AddGrant():
             return grants.add_grant(change.grant)
         case RemoveGrant():
@@ -187,7 +194,7 @@ def _plan_for_people(
         case RevokeTokens():
             return people.revoke_tokens(change.entity_id, change.token_id)
         case PutAgent():
-            return people.put_agent(change.agent, only_new=change.only_new)
+            return people.put_agent(change.agent, only_new=change.only_new, was=change.was)
         case RemoveAgent():
             return _all(
                 plans.remove_plans_of(change.agent_id),
@@ -211,7 +218,7 @@ def _plan_for_people(
         case AddInvite():
             return invites.add_invite(change.invite, clock.now())
         case UseInvite():
-            return invites.use_invite(change.digest, change.entity_id, clock.now())
+            return invites.use_invite(change.digest, change.entity_id, clock.now(), change.audited)
         case _:
             assert_never(change)
 

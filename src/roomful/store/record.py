@@ -2,12 +2,13 @@
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, TypeVar
 
 import msgspec
 
 from roomful.domain.agents import Agent
+from roomful.domain.audit import Audited, AuditQuery
 from roomful.domain.blobs import Blob
 from roomful.domain.changes import Change
 from roomful.domain.entities import Entity, Principal, Token
@@ -22,6 +23,7 @@ from roomful.domain.ports import Clock, Descent, Figures, KnownAnswer, StoredMes
 from roomful.domain.runs import Call, Handed, Run, RunStatus, Step
 from roomful.domain.spaces import Member, MySpace, Role, Space
 from roomful.store import (
+    audit,
     blobs,
     calls,
     company,
@@ -61,7 +63,13 @@ class Record:
         with contextlib.suppress(Unavailable):
             await self._writer.submit([remembered.forget_the_gone()])
 
-    def commit(self, changes: Sequence[Change], then: Then | None = None) -> asyncio.Future[list[Any]]:
+    def commit(
+        self,
+        changes: Sequence[Change],
+        then: Then | None = None,
+        *,
+        after: Awaitable[list[Any]] | None = None,
+    ) -> asyncio.Future[list[Any]]:
         """Never raises: what goes wrong is in the future."""
         try:
             writes = [plan(change, self._clock) for change in changes]
@@ -70,7 +78,7 @@ class Record:
             refused.set_exception(Invalid(f"This cannot be written as JSON: {error}."))
             return refused
         runs = tuple(runs_in(changes)) if self._engine.writing.shared else ()
-        return self._writer.submit(writes, then, tuple(spaces_in(changes)), runs)
+        return self._writer.submit(writes, then, tuple(spaces_in(changes)), runs, after)
 
     async def history(
         self,
@@ -186,6 +194,9 @@ class Record:
 
     async def handed_to_idle(self) -> list[Handed]:
         return await company.handed_to_idle(self._reader)
+
+    async def audit(self, query: AuditQuery) -> list[Audited]:
+        return await audit.audit(self._reader, query)
 
     async def grants_in(self, space_id: str) -> list[Grant]:
         return await grants.grants_in(self._reader, space_id)

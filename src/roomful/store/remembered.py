@@ -11,6 +11,10 @@ INSERT INTO answers (owner, key, digest, status, answer, created_at) VALUES (?, 
 ON CONFLICT DO NOTHING"""
 
 
+_PUT_META = """
+INSERT INTO meta (key, value) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value"""
+
+
 def recall(owner: str, key: str, known: KnownAnswer, now: float) -> Write:
     def write(db: Database) -> None:
         if not db.count(_RECALL, (owner, key, known.digest, known.status, known.answer, now)):
@@ -22,6 +26,13 @@ def recall(owner: str, key: str, known: KnownAnswer, now: float) -> Write:
 def set_meta(key: str, value: str) -> Write:
     def write(db: Database) -> None:
         db.count("INSERT INTO meta (key, value) VALUES (?, ?) ON CONFLICT DO NOTHING", (key, value))
+
+    return write
+
+
+def put_meta(key: str, value: str) -> Write:
+    def write(db: Database) -> None:
+        db.count(_PUT_META, (key, value))
 
     return write
 

@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, TypeAlias
@@ -38,6 +38,8 @@ class Ticket:
     then: Then | None
     future: asyncio.Future[list[Any]]
     runs: Sequence[str]
+    after: "Ticket | None" = None
+    """One handed in before that this one builds on, until this one is done."""
     results: list[Any] = field(default_factory=list[Any])
     error: Exception | None = None
 
@@ -52,6 +54,7 @@ class Writer:
         self._name = name
         self._announced = announced
         self._loop = asyncio.get_running_loop()
+        self._under_way: dict[Awaitable[list[Any]], Ticket] = {}
         self.waiting = 0
         self.messages_stored = 0
         self._number = 0
@@ -68,16 +71,22 @@ class Writer:
         then: Then | None = None,
         spaces: Sequence[str] = (),
         runs: Sequence[str] = (),
+        after: Awaitable[list[Any]] | None = None,
     ) -> asyncio.Future[list[Any]]:
-        """`spaces` are those whose order the writes change, `runs` those that others may write to as well."""
+        """`spaces` are those whose order the writes change, `runs` those that others may write to as well;
+        without the commit that it comes `after`, nothing of it is written."""
         future: asyncio.Future[list[Any]] = self._loop.create_future()
         if self._is_closed:
             future.set_exception(Unavailable("The store is closed."))
         elif self.waiting >= MOST_WAITING:
             future.set_exception(Unavailable(f"{MOST_WAITING} commits are waiting already; try again."))
+        elif (failure := _failure_of(after)) is not None:
+            future.set_exception(failure)
         else:
             self.waiting += 1
-            self._hand.give(Ticket(writes, spaces, then, future, runs))
+            before = self._under_way.get(after) if after is not None else None
+            self._under_way[future] = ticket = Ticket(writes, spaces, then, future, runs, before)
+            self._hand.give(ticket)
         return future
 
     async def close(self) -> None:
@@ -109,8 +118,7 @@ class Writer:
         self._begin(batch)
         try:
             for ticket in batch:
-                ticket.error = None
-                ticket.results = [write(self._db) for write in ticket.writes]
+                self._perform(ticket)
         except Unavailable:
             raise
         except Exception as error:  # noqa: BLE001 - somebody's fault: when they run apart it shows whose
@@ -140,12 +148,16 @@ class Writer:
         if ids:
             self._db.rows(sql.format(marks=", ".join("?" * len(ids))), sorted(ids))
 
+    def _perform(self, ticket: Ticket) -> None:
+        ticket.error = ticket.after.error if ticket.after is not None else None
+        ticket.results = [write(self._db) for write in ticket.writes] if ticket.error is None else []
+
     def _run_apart(self, batch: list[Ticket]) -> None:
         """Each commit behind a savepoint, so that a failing one takes back only itself."""
         for ticket in batch:
             self._db.rows("SAVEPOINT apart")
             try:
-                ticket.results = [write(self._db) for write in ticket.writes]
+                self._perform(ticket)
             except Unavailable:
                 raise
             except Exception as error:  # noqa: BLE001 - whatever it was, it belongs to this caller alone
@@ -212,9 +224,17 @@ class Writer:
         if number is not None:
             self._announced.before_next(number)
         for ticket in batch:
+            ticket.after = None
+            del self._under_way[ticket.future]
             _tell(ticket)
         if number is not None:
             self._announced.after(number)
+
+
+def _failure_of(commit: Awaitable[list[Any]] | None) -> BaseException | None:
+    if not isinstance(commit, asyncio.Future) or not commit.done() or commit.cancelled():
+        return None
+    return commit.exception()
 
 
 def _tell(ticket: Ticket) -> None:

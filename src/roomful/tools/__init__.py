@@ -15,6 +15,7 @@ from roomful.tools.sealing import (
     leave_out_secrets,
     open_secret,
     open_secrets,
+    reseal_secrets,
     seal_secrets,
 )
 from roomful.tools.servers import offered_name, offered_tool
@@ -44,6 +45,7 @@ __all__ = [
     "open_secret",
     "open_secrets",
     "parse_config",
+    "reseal_secrets",
     "seal_secrets",
     "strip_routing",
 ]

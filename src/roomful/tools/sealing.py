@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 
+from roomful.domain.errors import Invalid
 from roomful.domain.shape import Json
 from roomful.tools.reading import as_list, as_object
 from roomful.tools.templates import Secret, pieces
@@ -53,6 +54,37 @@ def open_secrets(config: Mapping[str, Json], unseal: Callable[[str], str]) -> di
     for spot in _spots(opened):
         spot.holder[spot.key] = open_secret(spot.holder[spot.key], unseal)
     return opened
+
+
+class Found(NamedTuple):
+    """How many sealed secrets were sealed anew, how many did not need it, and where one cannot be opened."""
+
+    moved: int
+    current: int
+    lost: list[str]
+
+
+def reseal_secrets(
+    config: Mapping[str, Json], is_current: Callable[[str], bool], again: Callable[[str], str]
+) -> tuple[dict[str, Json], Found]:
+    """A copy in which every sealed secret that is not `is_current` is what `again` made of it; where that
+    raises Invalid, it stays as it is."""
+    moved, current, lost = 0, 0, list[str]()
+    resealed = copy.deepcopy(dict(config))
+    for spot in _spots(resealed):
+        text = spot.holder[spot.key]
+        if not isinstance(text, str) or not text.startswith(SEALED):
+            continue
+        sealed = text.removeprefix(SEALED)
+        if is_current(sealed):
+            current += 1
+            continue
+        try:
+            spot.holder[spot.key] = SEALED + again(sealed)
+            moved += 1
+        except Invalid:
+            lost.append(spot.path)
+    return resealed, Found(moved, current, lost)
 
 
 def leave_out_secrets(config: Mapping[str, Json], instead: str) -> dict[str, Json]:

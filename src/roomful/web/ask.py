@@ -10,6 +10,7 @@ from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive
 
+from roomful.domain.audit import AuditAction
 from roomful.domain.changes import Change, Recall
 from roomful.domain.entities import Principal
 from roomful.domain.errors import Conflict, Invalid
@@ -62,6 +63,8 @@ class Ask(Generic[B, Q, T]):
     headers: Headers
     receive: Receive
     scheme: str
+    address: str
+    """Where it comes from."""
     params: Params
     query: Q
     body: B
@@ -72,6 +75,10 @@ class Ask(Generic[B, Q, T]):
     def house(self) -> House:
         return self.desk.house
 
+    def audit(self, action: AuditAction, **told: Any) -> Change:
+        """A row of the audit log, to be committed with what it tells of; `told` are fields of Audited."""
+        return self.house.audit(self.principal, action, **told)
+
     def remember(self, answer: Any, status: int = 201) -> list[Change]:
         """To be committed with what the answer says was done."""
         if self.once is None:
@@ -79,6 +86,15 @@ class Ask(Generic[B, Q, T]):
         once = self.once
         known = encode_json(answer)
         return [Recall(owner=once.owner, key=once.key, digest=once.digest, status=status, answer=known)]
+
+
+@dataclasses.dataclass(frozen=True)
+class Also:
+    """Another status of a right answer, and what it says: nothing, the same as ever, or an event stream."""
+
+    status: int
+    summary: str
+    holds: Literal["nothing", "the same", "a stream"] = "nothing"
 
 
 Handler: TypeAlias = Callable[[Ask[B, Q, T]], Awaitable[ASGIApp]]
@@ -96,10 +112,13 @@ class Route(Generic[B, Q, T]):
     query: type[Q] = NoQuery  # pyright: ignore[reportAssignmentType] - the handlers that take it say NoQuery
     answer: Any = None
     status: int = 200
+    also: tuple[Also, ...] = ()
     streams: bool = False
     """The answer is an event stream."""
     is_post: bool = False
     """Counts against the limit of posts."""
+    is_counted: bool = False
+    """Counts too, though it posts nothing."""
     keeps_key: bool = False
     """Its handler remembers the answer for an idempotency key."""
     takes_bytes: bool = False

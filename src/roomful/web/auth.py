@@ -2,14 +2,16 @@
 
 import hashlib
 import hmac
+import ipaddress
 from collections.abc import Iterator
 from urllib.parse import urlsplit
 
 import msgspec
 from starlette.datastructures import Headers
+from starlette.types import Scope
 
 from roomful.domain.changes import AddToken
-from roomful.domain.entities import ADMIN, Principal, Token
+from roomful.domain.entities import ADMIN, OPERATOR, Principal, Token
 from roomful.domain.errors import Forbidden, Invalid, Unauthorized
 from roomful.domain.ports import Clock, Ids
 from roomful.web.house import House
@@ -22,6 +24,9 @@ SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 SECRETS_IN_QUERIES = frozenset(
     {"token", "access_token", "accesstoken", "api_key", "apikey", "admin_key", "key", "authorization", "auth"}
 )
+
+
+NOBODY = Principal(entity_id="", kind="service", token_id="")
 
 
 class Credential(msgspec.Struct, frozen=True):
@@ -37,23 +42,41 @@ class Auth:
     def __init__(self, house: House) -> None:
         self._house = house
         self._known: dict[bytes, tuple[Principal, float]] = {}
+        self._usual: dict[tuple[bytes, str], None] = {}
+        """Tokens that were right, and where from. One that is used elsewhere may be a guess there."""
         self._forgotten = 0
 
-    async def caller(self, headers: Headers, method: str) -> tuple[Principal, Credential]:
+    async def caller(self, headers: Headers, method: str, address: str) -> tuple[Principal, Credential]:
         credential = extract(headers)
         check_origin(headers, method, credential)
         if credential is None:
             raise Unauthorized("say who you are: send Authorization: Bearer and your token")
-        principal = await self.recognise(credential.digest)
-        if principal is None:
-            raise Unauthorized("this token is not valid, or not any more")
+        principal = await self.known_from(address, credential.digest)
         if (name := headers.get(ACT_AS)) is not None:
             principal = await self._acting_as(principal, name)
         return principal, credential
 
+    async def known_from(self, address: str, digest: bytes) -> Principal:
+        """Raises Unauthorized; and RateLimited where too many wrong tokens came from, so that it cannot be
+        found out there whether one is right."""
+        usual, now = (digest, address), self._house.clock.now()
+        if usual not in self._usual:
+            self._house.limits.check_guess(address, now)
+        self._usual.pop(usual, None)
+        principal = await self.recognise(digest)
+        if principal is None:
+            if (unnoted := self._house.limits.guessed(address, now)) is not None:
+                detail = {"address": address, "unnoted": unnoted}
+                await self._house.store.commit([self._house.audit(NOBODY, "sign_in.failed", detail=detail)])
+            raise Unauthorized("this token is not valid, or not any more")
+        self._usual[usual] = None
+        if len(self._usual) > REMEMBERED:
+            del self._usual[next(iter(self._usual))]
+        return principal
+
     async def recognise(self, digest: bytes) -> Principal | None:
         if self.is_admin_key(digest):
-            return Principal(entity_id=ADMIN, kind=ADMIN, token_id=ADMIN, is_admin=True)
+            return OPERATOR
         now = self._house.clock.now()
         known = self._known.get(digest)
         if known is not None and 0 <= now - known[1] < FRESH_SECONDS:
@@ -68,7 +91,7 @@ class Auth:
         return principal
 
     def is_admin_key(self, digest: bytes) -> bool:
-        return hmac.compare_digest(digest, self._house.admin_digest)
+        return hmac.compare_digest(digest, self._house.admin_digest())
 
     def forget(self, entity_id: str) -> None:
         """Somebody's tokens changed: nothing that was known of them holds."""
@@ -95,6 +118,20 @@ def new_token(clock: Clock, ids: Ids, entity_id: str) -> tuple[str, AddToken]:
     secret = ids.secret()
     token = Token(id=ids.new("tok"), entity_id=entity_id, created_at=clock.iso())
     return secret, AddToken(token, digest_of(secret))
+
+
+def address_of(scope: Scope) -> str:
+    """Where a request comes from. One who has an IPv6 network has 2**64 addresses: they count as one."""
+    client = scope.get("client")
+    if not client:
+        return ""
+    try:
+        address = ipaddress.ip_address(client[0])
+    except ValueError:
+        return str(client[0])[:64]
+    if isinstance(address, ipaddress.IPv4Address):
+        return str(address)
+    return str(address.ipv4_mapped or ipaddress.ip_network((address, 64), strict=False))
 
 
 def extract(headers: Headers) -> Credential | None:

@@ -80,5 +80,6 @@ async def _begin(
         for member in members:
             tell_joined(desk, space_id, member)
 
-    await house.store.commit([AddSpace(space), *joined], then)
+    told = house.audit(principal, "space.created", space_ids=(space_id,), agent_id=agent.id)
+    await house.store.commit([AddSpace(space), *joined, told], then)
     return space

@@ -11,13 +11,19 @@ from roomful.domain.errors import Conflict, Invalid, NotFound, RoomfulError, Una
 from roomful.domain.shape import check_id, clean_text
 from roomful.web.addresses import own_address
 from roomful.web.ask import AnyRoute, Ask, Once, digest_of_request, key_of
-from roomful.web.auth import SAFE_METHODS, Credential, check_host, check_origin, extract
+from roomful.web.auth import (
+    NOBODY,
+    SAFE_METHODS,
+    Credential,
+    address_of,
+    check_host,
+    check_origin,
+    extract,
+)
 from roomful.web.bodies import Gone, decode_body, read_body
 from roomful.web.desk import Desk
 from roomful.web.problems import Refused, answer_to, unexpected
 from roomful.web.queries import read_query
-
-NOBODY = Principal(entity_id="", kind="service", token_id="")
 
 
 class PathApp:
@@ -78,14 +84,18 @@ def check_that_host_is_ours(desk: Desk, headers: Headers) -> None:
 async def _handle(desk: Desk, route: AnyRoute, scope: Scope, headers: Headers, receive: Receive) -> ASGIApp:
     query = read_query(scope["query_string"], route.query)
     params: dict[str, str] = scope["path_params"]
-    principal, credential = await _caller(desk, route, headers)
+    address = address_of(scope)
+    principal, credential = await _caller(desk, route, headers, address)
     about = await route.access.find(desk.house, principal, _checked(params, route.texts))
-    if route.is_post:
+    if route.is_post or route.is_counted:
         desk.count_post(principal)
     body = None
     if route.body is not None:
         body = decode_body(await read_body(headers, receive, route.body_limit), route.body)
     once = _once(route, scope["path"], principal, headers, body)
+    if principal.is_acted_for and route.method not in SAFE_METHODS:
+        asked = {"method": route.method, "route": route.path, "id": params.get("id", "")}
+        await desk.house.store.commit([desk.house.audit(principal, "admin.acted", detail=asked)])
     ask: Ask[Any, Any, Any] = Ask(
         desk=desk,
         principal=principal,
@@ -93,6 +103,7 @@ async def _handle(desk: Desk, route: AnyRoute, scope: Scope, headers: Headers, r
         headers=headers,
         receive=receive,
         scheme=scope["scheme"],
+        address=address,
         params=params,
         query=query,
         body=body,
@@ -102,9 +113,11 @@ async def _handle(desk: Desk, route: AnyRoute, scope: Scope, headers: Headers, r
     return await (route.handler(ask) if once is None else _handle_once(route, ask, once))
 
 
-async def _caller(desk: Desk, route: AnyRoute, headers: Headers) -> tuple[Principal, Credential | None]:
+async def _caller(
+    desk: Desk, route: AnyRoute, headers: Headers, address: str
+) -> tuple[Principal, Credential | None]:
     if route.access.needs_token:
-        return await desk.auth.caller(headers, route.method)
+        return await desk.auth.caller(headers, route.method, address)
     if route.method not in SAFE_METHODS:
         check_origin(headers, route.method, extract(headers))
     return NOBODY, None

@@ -13,6 +13,7 @@ from roomful.runs.outside.envelopes import Envelopes
 from roomful.runs.worker import Worker
 from roomful.spaces.access import Access
 from roomful.spaces.announcer import Announcer
+from roomful.spaces.auditing import AuditLog
 from roomful.spaces.blobs import Blobs
 from roomful.spaces.history import History
 from roomful.web.limits import Limits
@@ -27,6 +28,7 @@ class House:
     ids: Ids
     access: Access
     announcer: Announcer
+    audit: AuditLog
     history: History
     blobs: Blobs
     intake: Intake
@@ -36,12 +38,13 @@ class House:
     inspecting: Inspecting
     mcp: McpServers
     limits: Limits
-    admin_digest: bytes
+    admin_digest: Callable[[], bytes]
+    """Of the operator's key, as it is now."""
     allowed_hosts: frozenset[str]
     check_config: Callable[[dict[str, object], str], dict[str, object]]
     """Checks an agent's configuration and gives it as it is to be stored (secrets sealed). Raises Invalid."""
     is_ready: Callable[[], Awaitable[bool]]
-    check_callback: Callable[[str, str], bool]
+    check_callback: Callable[[str, str], Awaitable[bool]]
     """Whether this is the key of the address that was given out for a call."""
     demo_people: tuple[dict[str, str], ...] = ()
     demo_stories: tuple[Noun, ...] = ()

@@ -7,13 +7,14 @@ from typing import Any, TypeAlias
 import msgspec
 
 from roomful.domain.shape import Json
-from roomful.web.ask import AnyRoute
+from roomful.web.ask import Also, AnyRoute
 from roomful.web.problems import Problem
 
 Object: TypeAlias = dict[str, Json]
 
 _REF = "#/components/schemas/{name}"
 _ID = {"type": "string", "pattern": "^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$"}
+_STREAM: Object = {"text/event-stream": {"schema": {"type": "string"}}}
 _PARAM = re.compile(r"{(\w+)}")
 
 
@@ -49,6 +50,7 @@ def _operation(route: AnyRoute, schemas: dict[Any, Object]) -> Object:
         "parameters": [*_path_parameters(route), *_query_parameters(route)],
         "responses": {
             str(route.status): _success(route, schemas),
+            **{str(also.status): _also(route, also, schemas) for also in route.also},
             "default": {
                 "description": "What went wrong",
                 "content": {"application/problem+json": {"schema": schemas[Problem]}},
@@ -72,12 +74,21 @@ def _operation(route: AnyRoute, schemas: dict[Any, Object]) -> Object:
 def _success(route: AnyRoute, schemas: dict[Any, Object]) -> Object:
     success: Object = {"description": route.summary}
     if route.streams:
-        success["content"] = {"text/event-stream": {"schema": {"type": "string"}}}
+        success["content"] = _STREAM
     elif route.answer is bytes:
         success["content"] = {"*/*": {}}
     elif route.answer is not None:
         success["content"] = {"application/json": {"schema": schemas[route.answer]}}
     return success
+
+
+def _also(route: AnyRoute, also: Also, schemas: dict[Any, Object]) -> Object:
+    answer: Object = {"description": also.summary}
+    if also.holds == "a stream":
+        answer["content"] = _STREAM
+    elif also.holds == "the same":
+        answer["content"] = _success(route, schemas)["content"]
+    return answer
 
 
 def _path_parameters(route: AnyRoute) -> list[Object]:

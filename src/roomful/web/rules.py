@@ -139,6 +139,7 @@ READS_CHAT = Rule("the members of the space that `threadId` names, and the admin
 CHATS = Rule("members who may write, and whoever begins a chat, which its opening checks", _nothing)
 READS_THREAD = Rule("the members of the space that the chat is, and the admin", _reads_thread)
 WRITES_THREAD = Rule("members who may write in the space that the chat is", _writes_thread)
+READS_AUDIT = Rule("the admin, and the owners of the space that `spaceId` names", _nothing)
 WRITES_SPACE = Rule("members who may write", _writes)
 POSTS = Rule("members who may write, which the intake checks in the step that stores", _nothing)
 OWNS_SPACE = Rule("the space's owners and the admin", _owns)

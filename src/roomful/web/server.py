@@ -69,7 +69,10 @@ class Server(uvicorn.Server):
         port: int,
         on_started: Callable[[], None] | None = None,
         on_stopping: Callable[[], None] | None = None,
+        *,
+        proxies: str = "127.0.0.1",
     ) -> None:
+        """`proxies` are those whose word is taken for where a request comes from."""
         super().__init__(
             uvicorn.Config(
                 app,
@@ -81,7 +84,7 @@ class Server(uvicorn.Server):
                 log_config=None,
                 access_log=False,
                 server_header=False,
-                forwarded_allow_ips="127.0.0.1",
+                forwarded_allow_ips=proxies,
                 timeout_graceful_shutdown=STOP_SECONDS,
             )
         )

@@ -16,6 +16,7 @@ from roomful.web.queries import NoQuery
 from roomful.web.routes import (
     ag_ui,
     agents,
+    audit,
     blobs,
     chat,
     conversations,
@@ -67,6 +68,7 @@ TABLE: tuple[AnyRoute, ...] = (
     *goals.ROUTES,
     *servers.ROUTES,
     *entities.ROUTES,
+    *audit.ROUTES,
     *session.ROUTES,
     *health.ROUTES,
     *metrics.ROUTES,

@@ -40,6 +40,7 @@ POINTERS: tuple[Pointer, ...] = (
     ("blobs", "id", "owner_id", "entities"),
     ("blob_spaces", "blob_id, space_id", "blob_id", "blobs"),
     ("blob_spaces", "blob_id, space_id", "space_id", "spaces"),
+    ("audit_spaces", "space_id, audit_id", "audit_id", "audit"),
 )
 
 _NOWHERE = """

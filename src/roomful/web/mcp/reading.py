@@ -176,4 +176,5 @@ SEARCH_MESSAGES = Tool(
     SearchResults,
     search_messages,
     reads_only=True,
+    is_post=True,
 )

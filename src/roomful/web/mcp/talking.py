@@ -17,6 +17,7 @@ from roomful.web.mcp.tool import Arguments, Guest, Later, Tell, Told, Tool
 from roomful.web.mcp.waiting import Waiting
 from roomful.web.mcp.words import names_of, transcript
 from roomful.web.routes.messages import NewMessage, post
+from roomful.web.routes.runs import cancel
 from roomful.web.views import run_seen
 
 LONGEST_WAIT = 300
@@ -137,7 +138,7 @@ async def stop_run(guest: Guest, asked: StopRun) -> Told:
     access = guest.house.access
     run, through = await access.run(guest.principal, asked.run_id)
     await access.may_stop(guest.principal, run)
-    state = _state(run_seen(await guest.house.worker.cancel(run.id), through))
+    state = _state(run_seen(await cancel(guest.house, guest.principal, run), through))
     return Told(_run_line(state), state)
 
 

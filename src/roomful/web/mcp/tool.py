@@ -48,7 +48,7 @@ class Tool(Generic[A]):
     repeatable: bool = False
     """Done twice, it is as if done once."""
     is_post: bool = False
-    """Counts against the limit of posts."""
+    """Counts against the limit of posts, as a search does too."""
 
     async def call(self, guest: Guest, arguments: Json) -> Told | Later:
         try:

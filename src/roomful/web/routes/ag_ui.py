@@ -30,6 +30,7 @@ from roomful.web.feeds.one_run import Followed, OneRunFeed
 from roomful.web.house import House
 from roomful.web.queries import Limit, NoQuery, Query, Seq
 from roomful.web.routes.messages import NewMessage, post
+from roomful.web.routes.runs import cancel
 from roomful.web.routes.streams import event_stream
 from roomful.web.rules import CHATS, READS_THREAD
 from roomful.web.sse import Manner
@@ -131,7 +132,7 @@ async def _settle(house: House, me: Principal, run: Run, call: Call, answer: Car
     is_approval = call.waits_for == "approval"
     if answer.is_canceled and not is_approval:
         await house.access.may_stop(me, run)
-        await house.worker.cancel(run.id)
+        await cancel(house, me, run)
         return
     result = {"approved": False} if answer.is_canceled else answer.result
     await house.answers.answer(me, run.id, call.id, decision_in(result) if is_approval else result)

@@ -1,11 +1,12 @@
 """Configured agents. An agent's entity id is its agent id."""
 
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import msgspec
 from starlette.types import ASGIApp
 
 from roomful.domain.agents import Agent
+from roomful.domain.audit import AuditAction, digest_of
 from roomful.domain.changes import AddEntity, Change, PutAgent, RemoveAgent, RemoveMember
 from roomful.domain.entities import ADMIN, Entity
 from roomful.domain.errors import Invalid, NotFound
@@ -51,7 +52,7 @@ async def create_agent(ask: Ask[Config, NoQuery, None]) -> ASGIApp:
     seen = agent_of_mine(agent)
     entity = Entity(id=id, name=name, kind="agent", created_at=now)
     changes: list[Change] = [AddEntity(entity), PutAgent(agent, only_new=True), *ask.remember(seen)]
-    await house.store.commit(changes)
+    await house.store.commit([*changes, _told(ask, "agent.created", agent)])
     return json_answer(seen, 201)
 
 
@@ -64,7 +65,7 @@ async def replace_agent(ask: Ask[Config, NoQuery, Agent]) -> ASGIApp:
     agent = msgspec.structs.replace(
         known, name=_text(config, "name"), config=config, updated_at=ask.house.clock.iso()
     )
-    await ask.house.store.commit([PutAgent(agent)])
+    await ask.house.store.commit([PutAgent(agent), _told(ask, "agent.changed", agent)])
     return json_answer(agent_of_mine(agent))
 
 
@@ -82,10 +83,16 @@ async def remove_agent(ask: Ask[None, NoQuery, Agent]) -> ASGIApp:
             member = Member(entity_id=agent.id, name=agent.name, kind="agent", role=each.role)
             tell_left(ask.desk, each.space.id, member)
 
-    await house.store.commit([*changes, RemoveAgent(agent.id)], then)
+    told = _told(ask, "agent.deleted", agent, space_ids=tuple(each.space.id for each in spaces))
+    await house.store.commit([*changes, RemoveAgent(agent.id), told], then)
     for each in spaces:
         await house.answers.member_left(each.space.id)
     return no_content()
+
+
+def _told(ask: Ask[Any, NoQuery, Any], action: AuditAction, agent: Agent, **more: Any) -> Change:
+    detail = {"configDigest": digest_of(agent.config)}
+    return ask.audit(action, agent_id=agent.id, entity_id=agent.id, detail=detail, **more)
 
 
 def _seen(ask: Ask[None, NoQuery, None], agent: Agent) -> AgentSeen:

@@ -12,7 +12,7 @@ from roomful.domain.spaces import Space
 from roomful.recall.harmless import harmless_json
 from roomful.recall.ui_messages import ui_messages
 from roomful.recall.ui_nouns import Sdk, UiMessage
-from roomful.web.ask import AnyRoute, Ask, Route, json_answer, no_content
+from roomful.web.ask import Also, AnyRoute, Ask, Route, json_answer, no_content
 from roomful.web.bodies import HISTORY_LIMIT
 from roomful.web.chat_turns import ChatRequest, Turns, Words, words_of
 from roomful.web.chats import open_chat, run_at_work, space_id_of
@@ -21,6 +21,7 @@ from roomful.web.feeds.following import viewer_of
 from roomful.web.feeds.one_run import Followed, OneRunFeed
 from roomful.web.house import House
 from roomful.web.queries import Limit, Query, Seq
+from roomful.web.routes.runs import cancel
 from roomful.web.routes.streams import event_stream
 from roomful.web.rules import CHATS, READS_CHAT, READS_THREAD, WRITES_THREAD
 
@@ -93,7 +94,7 @@ async def stop_chat(ask: Ask[None, ChatsQuery, Space]) -> ASGIApp:
     if run is None:
         raise NotFound("no run is at work in this chat")
     await ask.house.access.may_stop(ask.principal, run)
-    await ask.house.worker.cancel(run.id)
+    await cancel(ask.house, ask.principal, run)
     return no_content()
 
 
@@ -139,9 +140,10 @@ ROUTES: tuple[AnyRoute, ...] = (
         "/api/chat/{id}/stream",
         resume_chat,
         READS_THREAD,
-        "What the agent shows in this chat at the moment; 204 when no run is at work",
+        "What the agent shows in this chat at the moment",
         query=ChatsQuery,
         streams=True,
+        also=(Also(204, "No run is at work"),),
         texts=("id",),
         slashed=("id",),
     ),

@@ -1,6 +1,6 @@
 """People, outside agents and services; their tokens; and how they are erased."""
 
-from typing import Literal
+from typing import Any, Literal
 
 from starlette.types import ASGIApp
 
@@ -53,7 +53,8 @@ async def create_entity(ask: Ask[NewEntity, NoQuery, None]) -> ASGIApp:
         raise Invalid(f"the id {ADMIN!r} is the admin key's own")
     entity = Entity(id=id, name=checked_name(sent.name), kind=sent.kind, created_at=house.clock.iso())
     secret, add_token = new_token(house.clock, house.ids, id)
-    changes: list[Change] = [AddEntity(entity), add_token, *ask.remember(EntityMade(entity))]
+    told = ask.audit("entity.created", entity_id=id, token_id=add_token.token.id)
+    changes: list[Change] = [AddEntity(entity), add_token, told, *ask.remember(EntityMade(entity))]
     await house.store.commit(changes)
     return json_answer(EntityMade(entity, secret), 201)
 
@@ -66,18 +67,19 @@ async def create_token(ask: Ask[None, NoQuery, Entity]) -> ASGIApp:
     secret, add_token = new_token(ask.house.clock, ask.house.ids, ask.about.id)
     token = add_token.token
     made = TokenMade(id=token.id, entity_id=token.entity_id, created_at=token.created_at)
-    await ask.house.store.commit([add_token, *ask.remember(made)])
+    told = ask.audit("token.made", entity_id=token.entity_id, token_id=token.id)
+    await ask.house.store.commit([add_token, told, *ask.remember(made)])
     made.token = secret
     return json_answer(made, 201)
 
 
 async def revoke_tokens(ask: Ask[None, NoQuery, Entity]) -> ASGIApp:
-    await revoke(ask.desk, ask.about.id)
+    await revoke(ask, ask.about.id)
     return no_content()
 
 
 async def revoke_token(ask: Ask[None, NoQuery, Entity]) -> ASGIApp:
-    await revoke(ask.desk, ask.about.id, ask.params["tokenId"])
+    await revoke(ask, ask.about.id, ask.params["tokenId"])
     return no_content()
 
 
@@ -92,6 +94,9 @@ async def erase_entity(ask: Ask[None, NoQuery, None]) -> ASGIApp:
     texts = [(each.space.id, await _written_by(desk, each.space.id, id)) for each in spaces]
     changes: list[Change] = [RemoveMember(each.space.id, id) for each in spaces]
     changes.append(EraseEntity(id, ask.house.clock.iso()))
+    changes.append(
+        ask.audit("entity.erased", entity_id=id, space_ids=tuple(each.space.id for each in spaces))
+    )
 
     def then(_: list[object]) -> None:
         _forget_tokens(desk, id)
@@ -106,10 +111,11 @@ async def erase_entity(ask: Ask[None, NoQuery, None]) -> ASGIApp:
     return no_content()
 
 
-async def revoke(desk: Desk, entity_id: str, token_id: str | None = None) -> None:
+async def revoke(ask: Ask[Any, Any, Any], entity_id: str, token_id: str | None = None) -> None:
     """The tokens end, and with them the streams they opened."""
-    await desk.house.store.commit(
-        [RevokeTokens(entity_id, token_id)], lambda _: _forget_tokens(desk, entity_id, token_id)
+    told = ask.audit("token.revoked", entity_id=entity_id, token_id=token_id or UNSET)
+    await ask.house.store.commit(
+        [RevokeTokens(entity_id, token_id), told], lambda _: _forget_tokens(ask.desk, entity_id, token_id)
     )
 
 

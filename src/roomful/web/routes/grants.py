@@ -21,7 +21,9 @@ async def list_grants(ask: Ask[None, NoQuery, Space]) -> ASGIApp:
 
 async def revoke_grant(ask: Ask[None, NoQuery, Space]) -> ASGIApp:
     """Whoever may approve here may also say that it must be asked again."""
-    await ask.house.store.commit([RemoveGrant(ask.about.id, ask.params["grantId"])])
+    grant_id = ask.params["grantId"]
+    told = ask.audit("grant.revoked", space_ids=(ask.about.id,), grant_id=grant_id)
+    await ask.house.store.commit([RemoveGrant(ask.about.id, grant_id), told])
     return no_content()
 
 

@@ -50,7 +50,8 @@ async def create_invite(ask: Ask[NewInvite, NoQuery, Space]) -> ASGIApp:
         expires_at=expires_at,
         maker_id=None if me.is_admin else me.entity_id,
     )
-    await house.store.commit([AddInvite(invite)])
+    told = ask.audit("invite.made", space_ids=(ask.about.id,), role=sent.role)
+    await house.store.commit([AddInvite(invite), told])
     return json_answer(InviteLink(url=f"/api/invites/{secret}", expires_at=_iso(expires_at)), 201)
 
 
@@ -66,7 +67,8 @@ async def redeem_invite(ask: Ask[None, NoQuery, None]) -> ASGIApp:
     def then(results: list[Any]) -> None:
         tell_joined(ask.desk, results[0].space_id, member(results[0]))
 
-    [joined] = await house.store.commit([UseInvite(digest_of(ask.params["secret"]), me)], then)
+    audited = house.audit(ask.principal, "member.added", entity_id=me, detail={"by": "invitation"}).row
+    [joined] = await house.store.commit([UseInvite(digest_of(ask.params["secret"]), me, audited)], then)
     return json_answer(JoinedSpace(space_id=joined.space_id, member=member(joined)), 201)
 
 

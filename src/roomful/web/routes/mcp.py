@@ -5,7 +5,7 @@ from starlette.types import ASGIApp
 
 from roomful.domain.shape import UNSET, Json, Unset
 from roomful.web.addresses import own_address
-from roomful.web.ask import AnyRoute, Ask, Route, json_answer
+from roomful.web.ask import Also, AnyRoute, Ask, Route, json_answer
 from roomful.web.auth import check_page
 from roomful.web.bodies import read_body
 from roomful.web.mcp.server import serve
@@ -52,6 +52,11 @@ ROUTES: tuple[AnyRoute, ...] = (
         CALLER,
         "The MCP server: one JSON-RPC request of the Model Context Protocol",
         answer=dict[str, Json],
+        also=(
+            Also(202, "A notification was taken"),
+            Also(400, "The request is wrong: a JSON-RPC error", "the same"),
+            Also(404, "There is no such method: a JSON-RPC error", "the same"),
+        ),
         takes_bytes=True,
         described_at=WELL_KNOWN + PATH,
     ),

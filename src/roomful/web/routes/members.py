@@ -9,7 +9,7 @@ from roomful.domain.entities import Principal
 from roomful.domain.errors import Forbidden, Invalid, NotFound
 from roomful.domain.shape import Noun
 from roomful.domain.spaces import Member, Role, Space
-from roomful.web.ask import AnyRoute, Ask, Body, Route, json_answer, no_content
+from roomful.web.ask import Also, AnyRoute, Ask, Body, Route, json_answer, no_content
 from roomful.web.house import House
 from roomful.web.membership import tell_joined, tell_left
 from roomful.web.queries import NoQuery
@@ -41,8 +41,14 @@ async def put_member(ask: Ask[NewMember, NoQuery, Space]) -> ASGIApp:
         await _check_brings(house, ask.principal, entity.id)
     stays = [] if sent.role == "owner" else _an_owner_stays(ask, entity.id)
     status = 200 if is_known else 201
+    told = ask.audit(
+        "member.changed" if is_known else "member.added",
+        space_ids=(space_id,),
+        entity_id=entity.id,
+        role=sent.role,
+    )
     await house.store.commit(
-        [*stays, PutMember(space_id, entity.id, sent.role), *ask.remember(member, status)],
+        [*stays, PutMember(space_id, entity.id, sent.role), told, *ask.remember(member, status)],
         lambda _: tell_joined(ask.desk, space_id, member),
     )
     return json_answer(member, status)
@@ -53,8 +59,9 @@ async def remove_member(ask: Ask[None, NoQuery, Space]) -> ASGIApp:
     known = {each.entity_id: each for each in await house.store.members(space_id)}
     if entity_id not in known:
         raise NotFound(f"{entity_id!r} is not a member of {space_id!r}")
+    told = ask.audit("member.removed", space_ids=(space_id,), entity_id=entity_id)
     await house.store.commit(
-        [*_an_owner_stays(ask, entity_id), RemoveMember(space_id, entity_id)],
+        [*_an_owner_stays(ask, entity_id), RemoveMember(space_id, entity_id), told],
         lambda _: tell_left(ask.desk, space_id, known[entity_id]),
     )
     await house.answers.member_left(space_id)
@@ -85,6 +92,7 @@ ROUTES: tuple[AnyRoute, ...] = (
         body=NewMember,
         answer=Member,
         status=201,
+        also=(Also(200, "Somebody who was here has this role now", "the same"),),
         keeps_key=True,
     ),
     Route(

@@ -14,7 +14,17 @@ from roomful.domain.messages import Message, TextPart
 from roomful.domain.shape import UNSET, Unset
 from roomful.domain.spaces import Space
 from roomful.runs.intake import Posted, client_key
-from roomful.web.ask import AnyRoute, Ask, Body, Route, digest_of_request, json_answer, key_of, no_content
+from roomful.web.ask import (
+    Also,
+    AnyRoute,
+    Ask,
+    Body,
+    Route,
+    digest_of_request,
+    json_answer,
+    key_of,
+    no_content,
+)
 from roomful.web.feeds.following import StreamQuery, following, viewer_of
 from roomful.web.feeds.post import PostFeed
 from roomful.web.house import House
@@ -188,6 +198,7 @@ ROUTES: tuple[AnyRoute, ...] = (
         query=StreamQuery,
         answer=MessagePosted,
         status=201,
+        also=(Also(200, "What comes of it, where the request accepts text/event-stream", "a stream"),),
         is_post=True,
     ),
     Route(

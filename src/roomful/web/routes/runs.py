@@ -71,7 +71,15 @@ async def inspect_run(ask: Ask[None, NoQuery, Run]) -> ASGIApp:
 
 async def cancel_run(ask: Ask[None, NoQuery, Seen]) -> ASGIApp:
     run, through = ask.about
-    return json_answer(run_seen(await ask.house.worker.cancel(run.id), through))
+    return json_answer(run_seen(await cancel(ask.house, ask.principal, run), through))
+
+
+async def cancel(house: House, me: Principal, run: Run) -> Run:
+    """Somebody stops it, which is noted with its end."""
+    told = house.audit(
+        me, "run.canceled", run_id=run.id, agent_id=run.agent_id, space_ids=tuple(run.shown_in)
+    )
+    return await house.worker.cancel(run.id, also=(told,))
 
 
 async def retry_run(ask: Ask[None, NoQuery, Seen]) -> ASGIApp:

@@ -86,5 +86,6 @@ ROUTES: tuple[AnyRoute, ...] = (
         "Messages with these words across my spaces, newest first",
         query=SearchQuery,
         answer=SearchResults,
+        is_counted=True,
     ),
 )

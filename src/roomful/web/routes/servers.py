@@ -33,7 +33,9 @@ async def look_at_servers(ask: Ask[None, NoQuery, Agent]) -> ASGIApp:
 async def approve_server(ask: Ask[McpApproval, NoQuery, Agent]) -> ASGIApp:
     server, sent = ask.params["server"], ask.body
     tools = None if sent.tools is UNSET else sent.tools
-    return json_answer(await ask.house.mcp.approve(ask.about.id, server, sent.digest, tools, ()))
+    detail = {"server": server, "digest": sent.digest} | ({} if tools is None else {"tools": tools})
+    told = ask.audit("mcp.approved", agent_id=ask.about.id, entity_id=ask.about.id, detail=detail)
+    return json_answer(await ask.house.mcp.approve(ask.about.id, server, sent.digest, tools, [told]))
 
 
 ROUTES: tuple[AnyRoute, ...] = (
@@ -53,7 +55,7 @@ ROUTES: tuple[AnyRoute, ...] = (
         "Agree to what an MCP server says of its tools now",
         body=McpApproval,
         answer=McpServerSeen,
-        is_post=True,
+        is_counted=True,
         texts=("server",),
     ),
 )

@@ -1,6 +1,7 @@
 """Signing in to the page: a token is exchanged for a cookie that no script can read."""
 
 import contextlib
+from typing import Any
 
 import msgspec
 from starlette.responses import Response
@@ -38,19 +39,20 @@ async def sign_in(ask: Ask[SignIn, NoQuery, None]) -> ASGIApp:
     """The cookie holds a token of its own, which ends with the session; the one that was sent stays out."""
     house = ask.house
     digest = digest_of(ask.body.token)
-    if ask.desk.auth.is_admin_key(digest):
+    principal = await ask.desk.auth.known_from(ask.address, digest)
+    if principal.is_admin:
         raise Invalid("the admin key is nobody's: sign in with the token of a person")
-    principal = await house.store.principal(digest)
-    entity = await house.store.entity(principal.entity_id) if principal else None
+    entity = await house.store.entity(principal.entity_id)
     if entity is None:
         raise Unauthorized("this token is not valid, or not any more")
     secret, now = house.ids.secret(), house.clock.iso()
     token = Token(id=house.ids.new(PREFIX), entity_id=entity.id, created_at=now)
-    changes: list[Change] = [AddToken(token, digest_of(secret))]
+    told = house.audit(principal, "token.made", entity_id=entity.id, token_id=token.id)
+    changes: list[Change] = [AddToken(token, digest_of(secret)), told]
     mine = [known for known in await house.store.tokens(entity.id) if known.id.startswith(f"{PREFIX}_")]
     changes += [RevokeTokens(entity.id, old.id) for old in mine[: len(mine) - MOST + 1] if len(mine) >= MOST]
     await house.store.commit(changes)
-    return _with_cookie(json_answer(entity), ask.scheme, secret)
+    return _with_cookie(ask, json_answer(entity), secret)
 
 
 async def who_am_i(ask: Ask[None, NoQuery, None]) -> ASGIApp:
@@ -64,21 +66,22 @@ async def look_in(ask: Ask[None, NoQuery, None]) -> ASGIApp:
     """For the page, which cannot know who it is before it asks: nobody is no error here."""
     seen = Door(people=[msgspec.convert(person, DemoPerson) for person in ask.house.demo_people])
     with contextlib.suppress(Unauthorized):
-        principal, _ = await ask.desk.auth.caller(ask.headers, "GET")
+        principal, _ = await ask.desk.auth.caller(ask.headers, "GET", ask.address)
         seen.me = await ask.house.store.entity(principal.entity_id) or UNSET
     return json_answer(seen)
 
 
 async def sign_out(ask: Ask[None, NoQuery, None]) -> ASGIApp:
     if ask.credential is not None and ask.credential.by_cookie:
-        await revoke(ask.desk, ask.principal.entity_id, ask.principal.token_id)
-    return _with_cookie(no_content(), ask.scheme, "")
+        await revoke(ask, ask.principal.entity_id, ask.principal.token_id)
+    return _with_cookie(ask, no_content(), "")
 
 
-def _with_cookie(response: Response, scheme: str, value: str) -> Response:
+def _with_cookie(ask: Ask[Any, NoQuery, None], response: Response, value: str) -> Response:
     age = DAYS * 86_400 if value else 0
+    is_secure = ask.scheme == "https" or ask.house.public_url.lower().startswith("https:")
     response.set_cookie(
-        COOKIE, value, max_age=age, path="/", httponly=True, samesite="strict", secure=scheme == "https"
+        COOKIE, value, max_age=age, path="/", httponly=True, samesite="strict", secure=is_secure
     )
     return response
 

@@ -48,7 +48,8 @@ async def create_space(ask: Ask[NewSpace, NoQuery, None]) -> ASGIApp:
         wake=sent.wake,
         flow=sent.flow,
     )
-    changes: list[Change] = [AddSpace(space), *ask.remember(space)]
+    told = ask.audit("space.created", space_ids=(space.id,))
+    changes: list[Change] = [AddSpace(space), told, *ask.remember(space)]
     entity = None if me.is_admin else await house.store.entity(me.entity_id)
     if entity is not None:
         changes.append(PutMember(space.id, entity.id, "owner"))
@@ -80,7 +81,8 @@ async def change_space(ask: Ask[SpaceChanges, NoQuery, Space]) -> ASGIApp:
     if sent.get("admin_agent_id", "") is None:
         sent["admin_agent_id"] = UNSET
     space = msgspec.structs.replace(ask.about, **sent)
-    await ask.house.store.commit([SaveSpace(space)])
+    told = ask.audit("space.changed", space_ids=(space.id,), detail={"fields": sorted(sent)})
+    await ask.house.store.commit([SaveSpace(space), told])
     return json_answer(space)
 
 
@@ -99,7 +101,7 @@ async def remove_space(ask: Ask[None, NoQuery, Space]) -> ASGIApp:
         desk.readers.end_space(space_id)
         house.others.tell(Removed(space_id))
 
-    await house.store.commit([RemoveSpace(space_id)], then)
+    await house.store.commit([RemoveSpace(space_id), ask.audit("space.deleted", space_ids=(space_id,))], then)
     await house.answers.space_removed(space_id, runs)
     return no_content()
 

@@ -37,7 +37,7 @@ async def trigger_agent(ask: Ask[ServiceTrigger, NoQuery, Agent]) -> ASGIApp:
 async def call_back(ask: Ask[LateResult, NoQuery, None]) -> ASGIApp:
     """The address is the permission: it was made for this call and sent to whoever was asked, once."""
     call_id = ask.params["callId"]
-    if not ask.house.check_callback(call_id, ask.params["key"]):
+    if not await ask.house.check_callback(call_id, ask.params["key"]):
         raise NotFound("there is nothing to call back here")
     await ask.house.answers.call_back(call_id, ask.body.result)
     return json_answer(Late("accepted"))

@@ -1,0 +1,28 @@
+"""Rows for the audit log, to be committed with what they tell of."""
+
+from typing import Any
+
+from roomful.domain.audit import AuditAction, Audited
+from roomful.domain.changes import AddAudit
+from roomful.domain.entities import Principal
+from roomful.domain.ports import Clock, Ids
+from roomful.domain.shape import UNSET
+
+
+class AuditLog:
+    def __init__(self, clock: Clock, ids: Ids) -> None:
+        self._clock = clock
+        self._ids = ids
+
+    def __call__(self, by: Principal, action: AuditAction, **told: Any) -> AddAudit:
+        """`told` are fields of Audited."""
+        at = self._clock.iso()
+        row = Audited(
+            id=f"{at}.{self._ids.new('aud')}",
+            at=at,
+            action=action,
+            by=by.entity_id,
+            via_admin=True if by.is_acted_for else UNSET,
+            **told,
+        )
+        return AddAudit(row)
