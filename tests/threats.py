@@ -473,6 +473,7 @@ THREATS = (
         (
             "tests/web/test_limits.py::test_who_is_over_a_limit_is_told_when_to_come_back",
             "tests/web/test_limits.py::test_a_second_s_worth_may_come_at_once_and_no_more",
+            "tests/http/test_space_limits.py::test_a_space_takes_so_many_posts_a_second_from_all_together",
             "tests/web/test_server.py::test_a_client_that_says_nothing_is_not_waited_for",
             "tests/web/test_server.py::test_a_head_without_end_is_refused",
             "tests/web/test_space_stream.py::test_a_reader_who_does_not_read_is_cut_and_others_do_not_notice",
@@ -544,6 +545,7 @@ THREATS = (
             "tests/executors/test_webhook.py::test_a_right_signature_is_accepted_within_five_minutes",
             "tests/executors/test_webhook.py::test_anything_else_is_not_accepted",
             "tests/executors/test_webhook.py::test_keys_and_signatures_can_be_rotated",
+            "tests/http/test_rotation.py::test_a_callback_that_is_on_its_way_is_taken_after_a_rotation",
             "tests/http/test_waiting.py::test_a_webhook_answers_at_once_or_calls_back_once",
             "tests/http/test_stuck.py::test_nobody_answers_in_place_of_a_webhook",
         ),
@@ -566,6 +568,7 @@ THREATS = (
         "Tokens are known by their hash, and secrets are compared by the library's function.",
         (
             "tests/security/test_sources.py::test_secrets_are_compared_by_the_library_alone",
+            "tests/web/test_limits.py::test_who_guesses_is_not_told_even_if_right_and_others_go_on",
             "tests/security/test_secrets.py::test_a_token_is_in_no_log_and_no_file",
         ),
     ),
