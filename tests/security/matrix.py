@@ -41,7 +41,8 @@ class Row:
     @property
     def id(self) -> str:
         kind = " as a stream" if self.headers else ""
-        return f"{self.method} {self.route}{' ' + self.tool if self.tool else ''}{kind}"
+        asked = self.at.partition("?")[2]
+        return " ".join(filter(None, [self.method, self.route, asked, self.tool])) + kind
 
     def expected(self, caller: str) -> int:
         if caller in ("nobody", "forger"):
@@ -272,6 +273,8 @@ ROWS = (
         ok=204,
         at="/api/agents/{agent}/goals/{goal}",
     ),
+    row("GET", "/api/audit", "admin", ENTITIES),
+    row("GET", "/api/audit", "ada admin", "rita mem bot", at="/api/audit?spaceId={space}"),
     # People
     row("POST", "/api/entities", "admin", ENTITIES, {"name": "New"}, ok=201),
     row("DELETE", "/api/entities/{id}", "admin", ENTITIES, ok=204, at="/api/entities/{guest}"),

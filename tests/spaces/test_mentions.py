@@ -71,6 +71,12 @@ def test_nobody_takes_an_id_away_by_their_name_or_a_letter_like_it(text: str, fo
     assert find_mentions(text, [*members, _member("Kim", "Other")]) == found
 
 
+@pytest.mark.parametrize("text", ["@ada", "@Ada", "@ADA"])
+def test_an_id_counts_more_than_a_name_that_looks_like_it(text: str) -> None:
+    impostors = [_member("evil", "Ada"), _member("evil-2", "ada"), _member("evil-3", "ADA")]
+    assert find_mentions(text, [*impostors, *MEMBERS]) == ["ada"]
+
+
 def test_a_mention_of_somebody_who_is_not_here_is_refused() -> None:
     assert check_mentions(["shop", "shop"], MEMBERS) == ["shop"]
     with pytest.raises(Invalid, match="nobody"):
