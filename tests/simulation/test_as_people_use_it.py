@@ -171,9 +171,10 @@ class Using(RuleBasedStateMachine):
     @rule(who=people)
     def answer(self, who: str) -> None:
         waiting = self.ask(who, "GET", "/api/runs?status=waiting_tool").json["runs"]
-        for run, pending in [(run, one) for run in waiting for one in run["pendingToolCalls"]][:1]:
-            body = {"toolCallId": pending["toolCallId"], "result": {"by": who}}
-            path = f"/api/runs/{run['id']}/tool-results"
+        asked = [(run["id"], one["toolCallId"]) for run in waiting for one in run["pendingToolCalls"]]
+        for run_id, call_id in asked[:1]:
+            body = {"toolCallId": call_id, "result": {"by": who}}
+            path = f"/api/runs/{run_id}/tool-results"
             if (status := self.ask(who, "POST", path, body).status) == 200:
                 assert self.ask(who, "POST", path, body).status == 409
             else:
