@@ -64,6 +64,7 @@ class Person:
         self._spaces = spaces
         self._doors = doors
         self._note = note
+        self._leaving: set[str] = set()
 
     async def act(self, until: float) -> None:
         often = [self.post, self.post, self.post, self.answer, self.answer]
@@ -172,13 +173,15 @@ class Person:
         if self.name not in self._spaces[space_id] or (space_id, self.name) in self._ledger.removed:
             return
         self._ledger.removed[space_id, self.name] = inf
+        self._leaving.add(space_id)
         given = await self.ask("DELETE", path, token=ADMIN_KEY)
+        self._leaving.discard(space_id)
         if self._expect(given, "leave", 204):
             self._ledger.removed[space_id, self.name] = self._loop.time()
 
     async def come_back(self) -> None:
         gone = [space_id for space_id, name in self._ledger.removed if name == self.name]
-        for space_id in gone:
+        for space_id in [one for one in gone if one not in self._leaving]:
             self._ledger.removed[space_id, self.name] = inf
             path, body = f"/api/spaces/{space_id}/members", {"entityId": self.name}
             while True:
