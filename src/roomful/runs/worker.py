@@ -225,7 +225,11 @@ class Worker:
         voice = self._make_voice(run, lease)
         voice.resume(await self._store.open_messages(run_id))
         voice.trail = await find_trail(self._store, run)
-        await self._end_canceled(voice, why)
+        try:
+            await self._end_canceled(voice, why)
+        except LeaseLost:
+            voice.abandon()
+            raise
         await self._left_alone(voice.run)
         return voice.run
 
