@@ -231,6 +231,9 @@ class Worker:
         except Unavailable:
             self._left[run_id] = lease
             raise
+        except LeaseLost:
+            voice.abandon()
+            raise
         await self._left_alone(voice.run)
         return voice.run
 

@@ -14,6 +14,7 @@ from roomful.domain.events import (
     CallReady,
     CallStarted,
     MessageChanged,
+    PartReset,
     Position,
     SubagentCall,
     SubagentEnded,
@@ -30,6 +31,8 @@ _PER_SPACE = (CallStarted, CallInput, CallReady, CallCompleted, CallFailed)
 """On a run's own stream these are told once and whole, not once per space."""
 _GROWTH = (TextDelta, CallInput, TextEnded, SubagentCall, SubagentText, SubagentEnded)
 """These say only what is new, to somebody who has all that was before."""
+UNSTORED = (TextStarted, CallStarted, PartReset, *_GROWTH)
+"""What a run may say before it is stored, and so also after another process took the run from its driver."""
 SETTLING = (MessageChanged, CallReady, CallCompleted, CallFailed)
 """What others may say of a message that grows here: its card was answered."""
 
@@ -99,6 +102,12 @@ class Announcer:
         self._forget(space_id, message_id)
         if self._company is not None:
             self._company.let_go(space_id, message_id)
+
+    def disown(self, space_id: str, message_id: str) -> None:
+        """Another process took the message while it grew here. What was said last may never be stored, so
+        that its readers begin anew."""
+        self.lose(space_id, message_id)
+        self._bus.renew([space_channel(space_id)])
 
     def lose(self, space_id: str, message_id: str) -> None:
         """The message grows elsewhere, or has ended there."""

@@ -26,6 +26,7 @@ from roomful.domain.news import (
     LetGo,
     News,
     Reached,
+    Taken,
     Told,
     TookUp,
     announcement_of,
@@ -35,7 +36,7 @@ from roomful.domain.news import (
 )
 from roomful.domain.ports import Bus, Clock, Store
 from roomful.domain.runs import ACTIVE
-from roomful.spaces.announcer import Announcer, run_channel, space_channel
+from roomful.spaces.announcer import UNSTORED, Announcer, run_channel, space_channel
 from roomful.spaces.asking import Asking
 from roomful.spaces.catching_up import CatchingUp, Known
 from roomful.spaces.own_messages import by_audience
@@ -44,6 +45,8 @@ from roomful.spaces.telling import EVERYBODY, Telling
 LOOK_SECONDS = 0.5
 SLEPT_SECONDS = 2.0
 """A look that comes so late means that this process was stopped: others may have given it up."""
+
+MOST_TAKEN = 1000
 
 log = logging.getLogger("roomful.spaces")
 
@@ -86,6 +89,8 @@ class Sharing:
         self._followed: dict[str, _Followed] = {}
         self._runs: dict[str, None] = {}
         """Those that somebody watches here."""
+        self._taken: dict[str, None] = {}
+        """Runs that were taken from their driver, who may go on speaking until it hears of that."""
         self._growing: set[str] = set()
         self._listeners: list[Callable[[News], None]] = []
         self._seen: dict[str, int] = {}
@@ -117,7 +122,14 @@ class Sharing:
         await self._link.close()
 
     def tell(self, news: News) -> None:
+        self._note_taken(news)
         self._telling.tell(news)
+
+    def _note_taken(self, news: News) -> None:
+        if isinstance(news, Taken):
+            self._taken[news.run_id] = None
+            if len(self._taken) > MOST_TAKEN:
+                del self._taken[next(iter(self._taken))]
 
     def listen(self, listener: Callable[[News], None]) -> None:
         self._listeners.append(listener)
@@ -215,10 +227,13 @@ class Sharing:
             case Follows(run_ids):
                 self._telling.watch(run_ids)
             case _:
+                self._note_taken(news)
                 self._tell_here(news)
 
     def _hear_announcement(self, sender: str, channel: str, news: Told) -> None:
         announcement = announcement_of(news)
+        if news.run_id in self._taken and isinstance(announcement.event, UNSTORED):
+            return
         if news.run_id is not None and channel == run_channel(news.run_id):
             self._announcer.hear_of_run(news.run_id, announcement)
             return
