@@ -221,6 +221,14 @@ class Event:
     data: dict[str, Any]
 
 
+def lines_of(pieces: Iterator[bytes]) -> Iterator[str]:
+    """As this server ends them. httpx would also cut where Unicode has an end of a line."""
+    rest = b""
+    for piece in pieces:
+        *whole, rest = (rest + piece).split(b"\n")
+        yield from (line.decode() for line in whole)
+
+
 def read_events(lines: Iterator[str]) -> Iterator[Event]:
     """SSE as the specification reads it; a comment is no event."""
     event_id: str | None = None
@@ -294,7 +302,7 @@ class Listener:
     def _read(self) -> None:
         assert self._response is not None
         with contextlib.suppress(httpx.TransportError, httpx.StreamError):
-            for event in read_events(self._response.iter_lines()):
+            for event in read_events(lines_of(self._response.iter_bytes())):
                 with self._changed:
                     self.events.append(event)
                     self._changed.notify_all()
