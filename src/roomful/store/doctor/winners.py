@@ -24,9 +24,17 @@ def shown_as_settled(db: Snapshot, place: str, message: Message, run_status: str
     for part in parts:
         yield from _votes("messages", f"{place}/{part.id}", part.answers)
         call = calls.get(part.tool_call_id)
-        if call is not None and (why := _disagree(part, call, run_status)):
+        if call is None or _is_of_an_earlier_try(part, call):
+            continue
+        if why := _disagree(part, call, run_status):
             problem = f"part {part.id} {why} of call {call.id}: keep the call's, which the run was told"
             yield Finding("two_winners", "messages", place, problem)
+
+
+def _is_of_an_earlier_try(part: ToolCallPart, call: Call) -> bool:
+    """A step that is asked for again keeps the ids of its calls: one that shows itself elsewhere this time
+    leaves a canceled part behind."""
+    return part.status == "canceled" and all(place.part_id != part.id for place in call.places)
 
 
 def _calls(db: Snapshot, ids: Sequence[str]) -> dict[str, Call]:
