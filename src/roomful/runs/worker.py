@@ -228,7 +228,7 @@ class Worker:
         try:
             await self._end_canceled(voice, why)
         except LeaseLost:
-            voice.abandon()
+            voice.withdraw()
             raise
         await self._left_alone(voice.run)
         return voice.run
