@@ -76,7 +76,7 @@ def race_to_end(cluster: Cluster, model: FakeOpenAI, count: int, seed: int) -> l
             answers = [one for one in said if "id" not in one.body]
             cancels = [one for one in said if "id" in one.body]
             [ending] = race.ends(run_id)
-            assert all(told.count(ending) == 1 for told in race.told(run_id))
+            assert all(told.count(ending) <= 1 for told in race.told(run_id))
             card = race.parts(run_id)[0]
             taken = [one.who for one in answers if one.status == 200]
             assert taken == ([card["answeredBy"]] if card["status"] == "complete" else [])

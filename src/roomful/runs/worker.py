@@ -232,7 +232,7 @@ class Worker:
             self._left[run_id] = lease
             raise
         except LeaseLost:
-            voice.abandon()
+            voice.withdraw()
             raise
         await self._left_alone(voice.run)
         return voice.run

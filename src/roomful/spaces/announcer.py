@@ -16,6 +16,7 @@ from roomful.domain.events import (
     MessageChanged,
     PartReset,
     Position,
+    RunChanged,
     SubagentCall,
     SubagentEnded,
     SubagentText,
@@ -26,6 +27,7 @@ from roomful.domain.events import (
 from roomful.domain.fold import SpaceView
 from roomful.domain.messages import Message, Part
 from roomful.domain.ports import Bus
+from roomful.domain.runs import ENDED
 
 _PER_SPACE = (CallStarted, CallInput, CallReady, CallCompleted, CallFailed)
 """On a run's own stream these are told once and whole, not once per space."""
@@ -38,6 +40,7 @@ SETTLING = (MessageChanged, CallReady, CallCompleted, CallFailed)
 
 
 MOST_MISSED = 100
+MOST_ENDED = 1000
 
 
 def space_channel(space_id: str) -> str:
@@ -68,6 +71,10 @@ class Announcer:
         self._views: dict[str, SpaceView] = {}
         self._own: set[str] = set()
         """The messages that grow because of a run that is driven here."""
+        self._disowned: set[tuple[str, str]] = set()
+        """Runs that were taken from here, and the spaces that have not heard of them since."""
+        self._ended: dict[str, None] = {}
+        """Runs that ended lately, here or elsewhere."""
         self._missed: dict[str, list[Announcement]] = {}
         self._listeners: list[Announce] = []
         self._company: Company | None = None
@@ -86,6 +93,7 @@ class Announcer:
             if announcement.space_id:
                 self._fold(announcement, is_own=True)
                 self._bus.publish(space_channel(announcement.space_id), (announcement,))
+                self._note_run(announcement)
             if announcement.run_id is not None and is_for_run(announcement):
                 self._tell_run(announcement.run_id, announcement)
         for listener in self._listeners:
@@ -103,11 +111,14 @@ class Announcer:
         if self._company is not None:
             self._company.let_go(space_id, message_id)
 
-    def disown(self, space_id: str, message_id: str) -> None:
-        """Another process took the message while it grew here. What was said last may never be stored, so
-        that its readers begin anew."""
+    def disown(self, run_id: str, space_id: str, message_id: str) -> None:
+        """Another process took the run while its message grew here. What was said last may never be stored,
+        so that its readers begin anew, once they have heard how the run goes on."""
         self.lose(space_id, message_id)
-        self._bus.renew([space_channel(space_id)])
+        if run_id in self._ended:
+            self._bus.renew([space_channel(space_id)])
+        else:
+            self._disowned.add((run_id, space_id))
 
     def lose(self, space_id: str, message_id: str) -> None:
         """The message grows elsewhere, or has ended there."""
@@ -153,6 +164,7 @@ class Announcer:
         if in_step or (isinstance(event, SETTLING) and message_of(event) in self._own):
             self._fold(announcement, is_own=False)
         self._bus.publish(space_channel(announcement.space_id), (announcement,))
+        self._note_run(announcement)
 
     def hear_of_run(self, run_id: str, announcement: Announcement) -> None:
         self._tell_run(run_id, announcement)
@@ -169,7 +181,8 @@ class Announcer:
             self._forget(space_id, message_id)
 
     def forget_heard(self, space_ids: Sequence[str]) -> None:
-        """Nobody says any more what grows in other processes."""
+        """Nobody says any more what grows in other processes, and readers begin anew."""
+        self._disowned = {(run_id, where) for run_id, where in self._disowned if where not in space_ids}
         for space_id in space_ids:
             for message in self._views[space_id].messages() if space_id in self._views else ():
                 self.hear_still(space_id, message.id)
@@ -193,6 +206,18 @@ class Announcer:
         return self._missed.get(space_id, [])
 
     # Inside.
+
+    def _note_run(self, announcement: Announcement) -> None:
+        event, space_id = announcement.event, announcement.space_id
+        if not isinstance(event, RunChanged):
+            return
+        if event.status in ENDED:
+            self._ended[event.run_id] = None
+            if len(self._ended) > MOST_ENDED:
+                del self._ended[next(iter(self._ended))]
+        if (event.run_id, space_id) in self._disowned:
+            self._disowned.discard((event.run_id, space_id))
+            self._bus.renew([space_channel(space_id)])
 
     def _fold(self, announcement: Announcement, *, is_own: bool) -> None:
         event, space_id = announcement.event, announcement.space_id

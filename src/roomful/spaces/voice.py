@@ -248,7 +248,13 @@ class Voice:
         """Another worker drives the run now; nothing that is said here is heard any more."""
         self._stop_saving()
         for message in self._own:
-            self._announcer.disown(message.space_id, message.id)
+            self._announcer.disown(self.run.id, message.space_id, message.id)
+
+    def withdraw(self) -> None:
+        """Another worker ends the run; whatever was taken up here for that does not grow anywhere."""
+        self._stop_saving()
+        for message in self._own:
+            self._announcer.forget(message.space_id, message.id)
 
     def takes_its_turn(self) -> None:
         """The run had to wait for others; its spaces are told that it begins."""
