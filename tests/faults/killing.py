@@ -20,7 +20,7 @@ from tests.faults.databases import Databases
 from tests.faults.ledger import Ledger
 from tests.faults.zygote import Doomed, Zygote
 from tests.servers.cluster import SHORT_LEASE, Reader, alike
-from tests.servers.fake_openai import Answer, Asked, FakeOpenAI
+from tests.servers.fake_openai import Answer, Asked, FakeOpenAI, Piece, pause
 from tests.servers.mcp_server import McpHttpServer
 from tests.servers.roomful import Caller, Roomful
 from tests.servers.world import World
@@ -28,6 +28,8 @@ from tests.servers.world import World
 T = TypeVar("T")
 REST_SECONDS = 15.0
 """After which nothing of a killed gateway is left half done."""
+PACE = 0.003
+"""Seconds between two pieces of what a model says."""
 ENDED = {"completed", "failed", "canceled"}
 UNSETTLED = {"streaming", "ready", "running"}
 
@@ -55,7 +57,7 @@ class Deployment:
                     return value
             waited = time.monotonic() - max(begun, self._alive_since)
             assert waited < REST_SECONDS, f"stuck: {what} not within {REST_SECONDS:g} s"
-            time.sleep(0.01)
+            time.sleep(0.02)
 
     @contextlib.contextmanager
     def surviving(self) -> Iterator[None]:
@@ -255,10 +257,18 @@ class Theatre:
 
     def _answer(self, asked: Asked) -> Answer:
         answer = self._story.answer(asked)
-        if self._seed:
-            dice = random.Random(f"{self._seed} {len(asked.messages)}")
-            answer.slices = [dice.randint(1, 400) for _ in range(50)]
-        return answer
+        return _paced(answer.content(), f"{self._seed} {len(asked.messages)}") if self._seed else answer
+
+
+def _paced(content: bytes, seed: str) -> Answer:
+    """Cut anywhere, with a little time between the pieces."""
+    dice = random.Random(seed)
+    pieces: list[Piece] = []
+    while content:
+        size = dice.randint(1, 600)
+        pieces += [pause(PACE), content[:size]]
+        content = content[size:]
+    return Answer(pieces, finish=False, done=False)
 
 
 @contextlib.contextmanager
