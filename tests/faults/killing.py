@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, Self, TypeVar
 
 import httpx
 
@@ -66,6 +66,9 @@ class Deployment:
         except httpx.TransportError:
             self._recover()
 
+    def answers(self) -> bool:
+        return self.gateway.admin.get("/readyz") is not None
+
     def run(self, run_id: str) -> dict[str, Any]:
         return self.gateway.admin.get(f"/api/runs/{run_id}")
 
@@ -104,6 +107,14 @@ class Deployment:
         else:
             self.gateway.start()
         self._alive_since = time.monotonic()
+
+
+class Follower(Reader):
+    """One who does not wait for the first stream: it may be a while until a gateway is there."""
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
 
 
 @dataclass
@@ -200,8 +211,7 @@ class Theatre:
                 for gateway in (*others, doomed):
                     stack.enter_context(gateway)
                 began = time.monotonic()
-                with _killing(doomed, death.seconds):
-                    self._play(Deployment([doomed, *others]))
+                self._play(Deployment([doomed, *others]), death.seconds)
                 played = Played(doomed.points, time.monotonic() - began, doomed.was_killed)
                 for gateway in (*others, doomed):
                     gateway.kill()
@@ -217,13 +227,16 @@ class Theatre:
         died = points[death.fatal - 1] if 0 < death.fatal <= len(points) else f"after {death.seconds:g} s"
         return f"{self._story.name}:{self._databases.name}:{death.seed}:{death.fatal} died {died}"
 
-    def _play(self, house: Deployment) -> None:
+    def _play(self, house: Deployment, seconds: float) -> None:
         people = {space: who.at(house.gateway) for space, who in self._people.items()}
         ledger = Ledger(house)
         with contextlib.ExitStack() as stack:
             readers = [
-                stack.enter_context(Reader(who, space, list(house.gateways))) for space, who in people.items()
+                stack.enter_context(Follower(who, space, list(house.gateways)))
+                for space, who in people.items()
             ]
+            house.eventually(lambda: house.answers() and all(one.connections for one in readers), "readers")
+            stack.enter_context(_killing(house.gateway, seconds))
             self._story.play(people, ledger, house)
             house.eventually(lambda: self._is_right(people, readers, ledger, house), "the end")
 
