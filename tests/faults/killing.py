@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, Self, TypeVar
 
 import httpx
 
@@ -20,7 +20,7 @@ from tests.faults.databases import Databases
 from tests.faults.ledger import Ledger
 from tests.faults.zygote import Doomed, Zygote
 from tests.servers.cluster import SHORT_LEASE, Reader, alike
-from tests.servers.fake_openai import Answer, Asked, FakeOpenAI
+from tests.servers.fake_openai import Answer, Asked, FakeOpenAI, Piece, pause
 from tests.servers.mcp_server import McpHttpServer
 from tests.servers.roomful import Caller, Roomful
 from tests.servers.world import World
@@ -28,6 +28,8 @@ from tests.servers.world import World
 T = TypeVar("T")
 REST_SECONDS = 15.0
 """After which nothing of a killed gateway is left half done."""
+PACE = 0.003
+"""Seconds between two pieces of what a model says."""
 ENDED = {"completed", "failed", "canceled"}
 UNSETTLED = {"streaming", "ready", "running"}
 
@@ -55,7 +57,7 @@ class Deployment:
                     return value
             waited = time.monotonic() - max(begun, self._alive_since)
             assert waited < REST_SECONDS, f"stuck: {what} not within {REST_SECONDS:g} s"
-            time.sleep(0.01)
+            time.sleep(0.02)
 
     @contextlib.contextmanager
     def surviving(self) -> Iterator[None]:
@@ -63,6 +65,9 @@ class Deployment:
             yield
         except httpx.TransportError:
             self._recover()
+
+    def answers(self) -> bool:
+        return self.gateway.admin.get("/readyz") is not None
 
     def run(self, run_id: str) -> dict[str, Any]:
         return self.gateway.admin.get(f"/api/runs/{run_id}")
@@ -102,6 +107,14 @@ class Deployment:
         else:
             self.gateway.start()
         self._alive_since = time.monotonic()
+
+
+class Follower(Reader):
+    """One who does not wait for the first stream: it may be a while until a gateway is there."""
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
 
 
 @dataclass
@@ -198,8 +211,7 @@ class Theatre:
                 for gateway in (*others, doomed):
                     stack.enter_context(gateway)
                 began = time.monotonic()
-                with _killing(doomed, death.seconds):
-                    self._play(Deployment([doomed, *others]))
+                self._play(Deployment([doomed, *others]), death.seconds)
                 played = Played(doomed.points, time.monotonic() - began, doomed.was_killed)
                 for gateway in (*others, doomed):
                     gateway.kill()
@@ -215,13 +227,16 @@ class Theatre:
         died = points[death.fatal - 1] if 0 < death.fatal <= len(points) else f"after {death.seconds:g} s"
         return f"{self._story.name}:{self._databases.name}:{death.seed}:{death.fatal} died {died}"
 
-    def _play(self, house: Deployment) -> None:
+    def _play(self, house: Deployment, seconds: float) -> None:
         people = {space: who.at(house.gateway) for space, who in self._people.items()}
         ledger = Ledger(house)
         with contextlib.ExitStack() as stack:
             readers = [
-                stack.enter_context(Reader(who, space, list(house.gateways))) for space, who in people.items()
+                stack.enter_context(Follower(who, space, list(house.gateways)))
+                for space, who in people.items()
             ]
+            house.eventually(lambda: house.answers() and all(one.connections for one in readers), "readers")
+            stack.enter_context(_killing(house.gateway, seconds))
             self._story.play(people, ledger, house)
             house.eventually(lambda: self._is_right(people, readers, ledger, house), "the end")
 
@@ -255,10 +270,18 @@ class Theatre:
 
     def _answer(self, asked: Asked) -> Answer:
         answer = self._story.answer(asked)
-        if self._seed:
-            dice = random.Random(f"{self._seed} {len(asked.messages)}")
-            answer.slices = [dice.randint(1, 400) for _ in range(50)]
-        return answer
+        return _paced(answer.content(), f"{self._seed} {len(asked.messages)}") if self._seed else answer
+
+
+def _paced(content: bytes, seed: str) -> Answer:
+    """Cut anywhere, with a little time between the pieces."""
+    dice = random.Random(seed)
+    pieces: list[Piece] = []
+    while content:
+        size = dice.randint(1, 600)
+        pieces += [pause(PACE), content[:size]]
+        content = content[size:]
+    return Answer(pieces, finish=False, done=False)
 
 
 @contextlib.contextmanager

@@ -8,6 +8,7 @@ forked, and itself.
 """
 
 import asyncio
+import gc
 import importlib
 import json
 import os
@@ -23,6 +24,8 @@ from typing import Any, NoReturn, Self
 from tests.servers.roomful import PATIENCE, Roomful
 
 NOTES = "points.txt"
+WARM_SECONDS = 3 * PATIENCE
+"""The first order may find it still importing."""
 
 
 class Zygote:
@@ -54,7 +57,11 @@ class Zygote:
         assert self._process is not None
         assert self._process.stdin is not None
         self._process.stdin.close()
-        self._process.wait(PATIENCE)
+        try:
+            self._process.wait(PATIENCE)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
         self._reader.join(PATIENCE)
 
     def fork(self, **order: Any) -> "Forked":
@@ -65,7 +72,7 @@ class Zygote:
             self._process.stdin.write(json.dumps(order).encode() + b"\n")
             self._process.stdin.flush()
             with self._changed:
-                came = self._changed.wait_for(lambda: len(self._forked) > known, PATIENCE)
+                came = self._changed.wait_for(lambda: len(self._forked) > known, WARM_SECONDS)
                 assert came, self._log.read_text()
                 return Forked(self, self._forked[-1])
 
@@ -244,6 +251,7 @@ async def _warm_up() -> None:
     gateway = await Gateway.open(Settings(database="sqlite:///:memory:", admin_key="none"))
     await gateway.start()
     await gateway.close()
+    gc.freeze()  # what nobody collects is not copied into every child
 
 
 if __name__ == "__main__":
