@@ -16,10 +16,11 @@ OUT_OF_REACH = {
     ("DELETE", "/api/chat/{id}/stream"),
     ("DELETE", "/api/entities/{id}/tokens/{tokenId}"),
     ("DELETE", "/api/spaces/{id}/grants/{grantId}"),
+    ("POST", "/api/agents/{id}/mcp/{server}/approve"),
     ("POST", "/api/callbacks/{callId}/{key}"),
     ("POST", "/api/runs/{id}/retry"),
 }
-"""What only a run, or somebody with a secret, can arrange."""
+"""What only a run, a server or somebody with a secret can arrange."""
 
 
 async def ask_well() -> set[tuple[str, str]]:
