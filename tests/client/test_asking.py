@@ -23,8 +23,9 @@ from roomful.domain.errors import (
 from roomful.domain.events import MessageChanged, RunChanged, SpaceEvent, TextDelta
 from roomful.domain.fold import SpaceView
 from roomful.domain.messages import ToolCallPart
-from tests.client.watching import Breaking, client_of, of, run, until
+from tests.client.watching import client_of, of, run, until
 from tests.http.shopping import LAPTOPS, shop, story
+from tests.servers.breaking import Breaking
 from tests.servers.fake_openai import HANG, Answer, FakeOpenAI, call, text
 from tests.servers.roomful import Caller, Roomful, openai
 

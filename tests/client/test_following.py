@@ -21,7 +21,6 @@ from roomful.domain.events import (
 )
 from roomful.domain.messages import ToolCallPart
 from tests.client.watching import (
-    Breaking,
     check_no_gap,
     client_of,
     compare,
@@ -33,6 +32,7 @@ from tests.client.watching import (
     until,
 )
 from tests.http.shopping import AS_SEEN, seen, shop, story
+from tests.servers.breaking import Breaking
 from tests.servers.fake_openai import HANG, Answer, FakeOpenAI, call, text
 from tests.servers.roomful import Caller, Roomful, openai
 

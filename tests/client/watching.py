@@ -1,9 +1,8 @@
-"""What tests of the client share: a live space compared with a page of it, and a connection that breaks."""
+"""What tests of the client share: a live space, compared with a page of it."""
 
 import asyncio
-import contextlib
 from collections.abc import Callable, Coroutine, Sequence
-from typing import Any, Self
+from typing import Any
 
 import msgspec
 
@@ -85,69 +84,3 @@ def check_no_gap(events: Sequence[Happening], begun: dict[str, int]) -> None:
         if isinstance(event, TextDelta):
             assert lengths.get(event.part_id, 0) == event.offset
             lengths[event.part_id] = event.offset + len(event.delta)
-
-
-class Breaking:
-    """A way to a server that ends each connection after so many bytes of what the server says; when the list
-    is used up, none."""
-
-    def __init__(self, port: int, cuts: Sequence[int] = ()) -> None:
-        self._target = port
-        self.cuts = list(cuts)
-        self.connections = 0
-        self._tasks: set[asyncio.Task[Any]] = set()
-        self._server: asyncio.Server | None = None
-
-    async def __aenter__(self) -> Self:
-        self._server = await asyncio.start_server(self._accept, "127.0.0.1", 0)
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        assert self._server is not None
-        self._server.close()
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
-
-    @property
-    def url(self) -> str:
-        assert self._server is not None
-        return f"http://127.0.0.1:{self._server.sockets[0].getsockname()[1]}"
-
-    async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.current_task()
-        assert task is not None
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-        self.connections += 1
-        left = self.cuts.pop(0) if self.cuts else None
-        try:
-            there, back = await asyncio.open_connection("127.0.0.1", self._target)
-        except OSError:
-            writer.transport.abort()
-            return
-        ways = [
-            asyncio.create_task(self._pass(reader, back, None)),
-            asyncio.create_task(self._pass(there, writer, left)),
-        ]
-        try:
-            await asyncio.wait(ways, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            for way in ways:
-                way.cancel()
-            await asyncio.gather(*ways, return_exceptions=True)
-            writer.close()
-            back.transport.abort()
-
-    async def _pass(
-        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, left: int | None
-    ) -> None:
-        with contextlib.suppress(OSError):
-            while data := await reader.read(65536):
-                if left is not None and len(data) >= left:
-                    writer.write(data[:left])
-                    await writer.drain()
-                    return
-                left = left - len(data) if left is not None else None
-                writer.write(data)
-                await writer.drain()

@@ -1,6 +1,7 @@
 """What a provider can do wrong, and how it is told."""
 
 import asyncio
+import itertools
 import socket
 
 import pytest
@@ -19,6 +20,7 @@ from tests.servers.fake_openai import (
     endless,
     error,
     html,
+    pause,
     raw,
     status,
     text,
@@ -160,6 +162,16 @@ def test_silence_is_told(pieces: list[bytes]) -> None:
 
     assert (fault.code, fault.retry) == ("model_silent", True)
     assert fault.message == "openai:fake said nothing for 0.2 s"
+
+
+@pytest.mark.parametrize("nothing", [b"\n", b": still here\n\n", b"data: {}\n\n"], ids=str)
+@pytest.mark.parametrize("begun", [[], text("ab")], ids=["from the start", "in the middle"])
+def test_bytes_that_say_nothing_are_silence(begun: list[bytes], nothing: bytes) -> None:
+    drip = itertools.cycle([nothing, pause(0.02)])
+    with FakeOpenAI([Answer(itertools.chain(begun, drip))]) as server:
+        fault = fault_of(request_to(server.base_url, silence_seconds=0.3))
+
+    assert fault.message == "openai:fake said nothing for 0.3 s"
 
 
 def test_a_web_page_is_garbage() -> None:

@@ -20,12 +20,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Self, TypeVar
+from typing import Any, Protocol, Self, TypeVar
 
 import httpx
 
 from tests.http.test_delegation import same
-from tests.servers.roomful import PATIENCE, Caller, Event, Roomful, View, read_events
+from tests.servers.roomful import PATIENCE, Caller, Event, Roomful, View, lines_of, read_events
 
 T = TypeVar("T")
 NOTHING: Mapping[str, str] = {}
@@ -104,11 +104,18 @@ class Cluster:
         self._stack.close()
 
 
+class Door(Protocol):
+    """A gateway, or a way to one."""
+
+    @property
+    def url(self) -> str: ...
+
+
 class Reader:
     """One who reads a space at whichever gateway answers and resumes by the id of the last event. What was
     read is folded; a delta that does not fit what was read before it is a failure."""
 
-    def __init__(self, caller: Caller, space_id: str, gateways: Sequence[Roomful], **params: str) -> None:
+    def __init__(self, caller: Caller, space_id: str, gateways: Sequence[Door], **params: str) -> None:
         self.space_id = space_id
         self.caller = caller
         self.events: list[Event] = []
@@ -162,7 +169,7 @@ class Reader:
                 self._read(next(self._gateways))
             self._closing.wait(0.05)
 
-    def _read(self, gateway: Roomful) -> None:
+    def _read(self, gateway: Door) -> None:
         headers = {"authorization": f"Bearer {self.caller.token}", "accept": "text/event-stream"}
         if self._last is not None:
             headers["last-event-id"] = self._last
@@ -177,7 +184,7 @@ class Reader:
             with self._changed:
                 self.connections += 1
                 self._changed.notify_all()
-            for event in read_events(response.iter_lines()):
+            for event in read_events(lines_of(response.iter_bytes())):
                 self._take(event)
 
     def _take(self, event: Event) -> None:

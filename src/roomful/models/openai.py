@@ -55,6 +55,7 @@ class OpenAIModel:
                 else:
                     batch = answer.feed(data) if data else answer.finish()
                 if batch:
+                    watch.heard()
                     yield batch
             if answer.fault is not None:
                 raise answer.fault
@@ -147,8 +148,8 @@ class OpenAIModel:
 
 
 class _Watch:
-    """Reads a response, and closes it when a read waits too long. Reading re-arms no timer: the one timer
-    looks when the present wait began."""
+    """Reads a response, and closes it when reading waits too long for something that is `heard`: bytes that
+    say nothing are silence. Reading re-arms no timer: the one timer looks when the present wait began."""
 
     def __init__(self, response: aiohttp.ClientResponse, seconds: float) -> None:
         self.expired = False
@@ -159,10 +160,12 @@ class _Watch:
         self._timer = self._loop.call_later(seconds, self._look)
 
     async def read(self) -> bytes:
-        self._waits_since = self._loop.time()
-        data = await self._response.content.readany()
+        if self._waits_since is None:
+            self._waits_since = self._loop.time()
+        return await self._response.content.readany()
+
+    def heard(self) -> None:
         self._waits_since = None
-        return data
 
     def stop(self) -> None:
         self._timer.cancel()

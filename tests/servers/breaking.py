@@ -1,0 +1,108 @@
+"""A way to a server on which connections break."""
+
+import asyncio
+import contextlib
+import itertools
+import re
+import socket
+import struct
+from collections.abc import Callable, Sequence
+from typing import Any, Self, TypeAlias
+
+Place: TypeAlias = Callable[[bytes], int | None]
+"""Of all that the server has said on a connection: where it ends, once that is known."""
+
+
+def after(pattern: bytes, times: int = 1) -> Place:
+    """Behind the `times`-th match."""
+
+    def place(said: bytes) -> int | None:
+        match = next(itertools.islice(re.finditer(pattern, said), times - 1, None), None)
+        return match.end() if match else None
+
+    return place
+
+
+class Breaking:
+    """Ends each connection after so many bytes of what the server says, or at a place in it; when the list is
+    used up, none. `breaks` counts the ends that were made; with `resets` each is a reset."""
+
+    def __init__(self, port: int, cuts: Sequence[int | Place] = (), *, resets: bool = False) -> None:
+        self._target = port
+        self.cuts = list(cuts)
+        self.connections = 0
+        self.breaks = 0
+        self._resets = resets
+        self._tasks: set[asyncio.Task[Any]] = set()
+        self._server: asyncio.Server | None = None
+
+    async def __aenter__(self) -> Self:
+        self._server = await asyncio.start_server(self._accept, "127.0.0.1", 0)
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        assert self._server is not None
+        self._server.close()
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    @property
+    def url(self) -> str:
+        assert self._server is not None
+        return f"http://127.0.0.1:{self._server.sockets[0].getsockname()[1]}"
+
+    async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        self.connections += 1
+        cut = _place(self.cuts.pop(0)) if self.cuts else None
+        try:
+            there, back = await asyncio.open_connection("127.0.0.1", self._target)
+        except OSError:
+            writer.transport.abort()
+            return
+        ways = [
+            asyncio.create_task(self._pass(reader, back, None)),
+            asyncio.create_task(self._pass(there, writer, cut)),
+        ]
+        try:
+            await asyncio.wait(ways, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for way in ways:
+                way.cancel()
+            await asyncio.gather(*ways, return_exceptions=True)
+            if self._resets:
+                _reset(writer)
+            writer.close()
+            back.transport.abort()
+
+    async def _pass(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, cut: Place | None
+    ) -> None:
+        said = b""
+        with contextlib.suppress(OSError):
+            while data := await reader.read(65536):
+                end = None
+                if cut is not None:
+                    said += data
+                    end = cut(said)
+                if end is not None:
+                    data = data[: max(0, len(data) - (len(said) - end))]
+                writer.write(data)
+                await writer.drain()
+                if end is not None:
+                    self.breaks += 1
+                    return
+
+
+def _place(cut: int | Place) -> Place:
+    return cut if callable(cut) else lambda said: cut if len(said) >= cut else None
+
+
+def _reset(writer: asyncio.StreamWriter) -> None:
+    """Closing it now sends RST."""
+    sock: socket.socket = writer.get_extra_info("socket")
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
