@@ -24,7 +24,8 @@ from tests.simulation.people import Door, Reader, ask
 WILD_SECONDS = 20.0
 CALM_SECONDS = 900.0
 LAST_WORDS_SECONDS = 3.0
-"""How long one who was put out may hear of it where the news has to be looked for."""
+"""How long one who was put out, or who read on after that, may hear of it where the news has to be looked
+for."""
 LIMITS = {"modelSilenceSeconds": 10, "maxSteps": 8, "runsPerRoot": 8}
 
 
@@ -157,7 +158,8 @@ class History:
 
     def heard(self, reader: Reader, frame: str) -> None:
         self.note(f"reader {reader.number}", frame)
-        out = self.loop.time() - self.ledger.removed.get((reader.space_id, reader.name), inf)
+        since = self.ledger.removed.get((reader.space_id, reader.name), inf)
+        out = self.loop.time() - max(since, reader.awake_since)
         if out > LAST_WORDS_SECONDS and not frame.startswith(":"):
             self.told.problems.append(f"reader {reader.number} is out for {out:g} s and hears {frame[:300]}")
 

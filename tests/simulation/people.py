@@ -151,6 +151,8 @@ class Reader:
     has_left: bool = False
     calm: bool = False
     streams: int = 0
+    awake_since: float = 0.0
+    """When it went on taking what had been written to it."""
 
     async def read(self) -> None:
         while True:
@@ -188,6 +190,7 @@ class Reader:
                 connection.takes.clear()
                 await asyncio.sleep(self.chance.random() * 5)
                 connection.takes.set()
+                self.awake_since = self.loop.time()
         self.has_left = connection.status in (403, 404)
 
     def _hear(self, frame: str) -> None:

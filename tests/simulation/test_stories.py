@@ -1,6 +1,7 @@
 """What histories have shown, as plain stories."""
 
 import asyncio
+import contextlib
 import random
 from collections.abc import AsyncGenerator, Iterator, Sequence
 from pathlib import Path
@@ -11,10 +12,10 @@ import pytest
 from roomful.domain.agents import ModelRef
 from roomful.domain.deltas import AssistantMessage, CallOpened, CallPiece, ModelDelta, ModelRequest, TextPiece
 from tests.simulation.history import empty_database, tools
-from tests.simulation.house import ADMIN_KEY, Houses
+from tests.simulation.house import ADMIN_KEY, Houses, Machine
 from tests.simulation.loop import SimLoop
 from tests.simulation.outside import SeededEgress, SeededModels
-from tests.simulation.people import Answer, ask
+from tests.simulation.people import Answer, Connection, ask
 
 
 class OneForm(SeededModels):
@@ -43,38 +44,106 @@ class FailingHouse(Houses):
             yield "refused" if self.after in (-1, -2) else ""
 
 
-@pytest.mark.parametrize("seconds", [2, 10], ids=["at work", "waiting"])
-@pytest.mark.parametrize("after", range(5))
-def test_a_run_whose_cancel_fails_is_not_left_behind(tmp_path: Path, seconds: float, after: int) -> None:
+class HalfAForm(SeededModels):
+    """Stops in the middle of a form for long."""
+
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[Sequence[ModelDelta], None]:
+        yield [CallOpened(0, "form"), CallPiece(0, '{"targetSpaceId":"room","q":"W')]
+        await asyncio.sleep(10)
+        yield [CallPiece(0, 'ell?"}')]
+
+    def find(self, ref: ModelRef) -> "HalfAForm":
+        return self
+
+
+@contextlib.contextmanager
+def living(
+    folder: Path, model: type[SeededModels], kind: type[Houses] = Houses, *, shared: bool = False
+) -> Iterator[Houses]:
+    """Houses with one agent, Bot, whose model this is."""
     loop = SimLoop(random.Random("lags"))
-    empty_database(tmp_path / "roomful.db")
+    empty_database(folder / "roomful.db")
     agent: dict[str, Any] = {"id": "bot", "name": "Bot", "model": "seeded:x", "tools": tools()}
     chance = random.Random("story")
-    models, egress = OneForm(chance, ["room"], ["bot"]), SeededEgress(chance)
-    houses = FailingHouse(loop, tmp_path, "story", shared=False, models=models, egress=egress, agents=[agent])
-    [machine] = houses.machines
-
-    async def say(method: str, path: str, token: str, body: Any = None) -> Answer:
-        return await ask(loop, machine.door, method, path, token, body)
-
-    async def story() -> str:
-        gateway = await machine.boot()
-        ada = await gateway.person("ada")
-        await gateway.space("room", "ada", "bot")
-        posted = await say("POST", "/api/spaces/room/messages", ada, {"text": "Ask me"})
-        [run] = posted.json["runs"]
-        await asyncio.sleep(seconds)
-        houses.after = after
-        canceled = await say("POST", f"/api/runs/{run['runId']}/cancel", ada)
-        assert canceled.status in (200, 503)
-        await asyncio.sleep(30)
-        told = await say("GET", f"/api/runs/{run['runId']}", ADMIN_KEY)
-        assert canceled.status == 503 or told.json["status"] == "canceled"
-        await machine.stop()
-        return told.json["status"]
-
+    models, egress = model(chance, ["room"], ["bot"]), SeededEgress(chance)
+    houses = kind(loop, folder, "story", shared=shared, models=models, egress=egress, agents=[agent])
     try:
-        assert loop.run(story(), until=200) in ("canceled", "waiting_tool")
+        yield houses
     finally:
         loop.run(houses.bury(), until=500)
         loop.close()
+
+
+@pytest.mark.parametrize("seconds", [2, 10], ids=["at work", "waiting"])
+@pytest.mark.parametrize("after", range(5))
+def test_a_run_whose_cancel_fails_is_not_left_behind(tmp_path: Path, seconds: float, after: int) -> None:
+    with living(tmp_path, OneForm, FailingHouse) as houses:
+        assert isinstance(houses, FailingHouse)
+        loop, [machine] = houses.loop, houses.machines
+
+        async def say(method: str, path: str, token: str, body: Any = None) -> Answer:
+            return await ask(loop, machine.door, method, path, token, body)
+
+        async def story() -> str:
+            gateway = await machine.boot()
+            ada = await gateway.person("ada")
+            await gateway.space("room", "ada", "bot")
+            posted = await say("POST", "/api/spaces/room/messages", ada, {"text": "Ask me"})
+            [run] = posted.json["runs"]
+            await asyncio.sleep(seconds)
+            houses.after = after
+            canceled = await say("POST", f"/api/runs/{run['runId']}/cancel", ada)
+            assert canceled.status in (200, 503)
+            await asyncio.sleep(30)
+            told = await say("GET", f"/api/runs/{run['runId']}", ADMIN_KEY)
+            assert canceled.status == 503 or told.json["status"] == "canceled"
+            await machine.stop()
+            return told.json["status"]
+
+        assert loop.run(story(), until=200) in ("canceled", "waiting_tool")
+
+
+@pytest.mark.parametrize(
+    ("lonely", "dies"),
+    [(0, False), (0, True), (1, False)],
+    ids=["who drives", "who drives and dies", "who cancels"],
+)
+@pytest.mark.parametrize("reader_at", [1, 2], ids=["read where it is canceled", "read at a third"])
+def test_what_was_canceled_elsewhere_does_not_grow_again(
+    tmp_path: Path, lonely: int, dies: bool, reader_at: int
+) -> None:
+    """A run is canceled while one of the two that it concerns is out of reach, and the one who drives it says
+    what grows before it knows."""
+    with living(tmp_path, HalfAForm, shared=True) as houses:
+        loop = houses.loop
+        houses.machines.append(Machine(houses, 2))
+        drives, cancels, _ = houses.machines
+
+        async def story() -> list[Any]:
+            gateways = [await machine.boot() for machine in houses.machines]
+            ada = await gateways[0].person("ada")
+            await gateways[0].space("room", "ada", "bot")
+            door, link = houses.machines[reader_at].door, houses.machines[lonely].link
+            assert door is not None
+            assert link is not None
+            stream = Connection(loop, door, "GET", "/api/spaces/room/stream", ada)
+            path = "/api/spaces/room/messages"
+            posted = await ask(loop, drives.door, "POST", path, ada, {"text": "Ask me"})
+            await asyncio.sleep(2)
+            link.cut()
+            await asyncio.sleep(1)
+            run_id = posted.json["runs"][0]["runId"]
+            await ask(loop, cancels.door, "POST", f"/api/runs/{run_id}/cancel", ada)
+            link.join()
+            await asyncio.sleep(1)
+            if dies:
+                drives.crash()
+            await asyncio.sleep(30)
+            page = await ask(loop, door, "GET", path, ada)
+            stream.cut()
+            for machine in houses.machines[dies:]:
+                await machine.stop()
+            return page.json["messages"]
+
+        [_, message] = loop.run(story(), until=200)
+        assert (message["status"], message["parts"][0]["status"]) == ("final", "canceled")

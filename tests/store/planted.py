@@ -40,6 +40,12 @@ def second_child(db: Spoiler) -> None:
     db("DROP TABLE again")
 
 
+def shown_at(db: Spoiler, call_id: str, part_id: str) -> None:
+    """The call shows itself there, in m3, and nowhere else."""
+    place = {"spaceId": "s", "messageId": "m3", "partId": part_id}
+    db.body("calls", call_id, lambda call: call.update(places=[place]))
+
+
 def says_twice(db: Spoiler, table: str, id: str, poll: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
     again = {"entityId": "ann", "result": {}, "at": vote("ann").at}
     db.body(table, id, lambda thing: poll(thing)["answers"].append(again))
@@ -154,6 +160,10 @@ PLANTED: dict[str, tuple[Plant, list[tuple[str, str, str, str]]]] = {
     "a call settled twice": (
         lambda db: [db.part("m3", 1, status="error")],
         [("two_winners", "messages", "s/3", "part p2 is error and not complete, the outcome of call")],
+    ),
+    "a call that is done and shows itself canceled": (
+        lambda db: [shown_at(db, "answered", "p2"), db.part("m3", 1, status="canceled")],
+        [("two_winners", "messages", "s/3", "part p2 is canceled and not complete, the outcome of call")],
     ),
     "a card that shows no answer": (
         lambda db: [status(db, "calls", "late", "complete")],

@@ -15,7 +15,7 @@ from roomful.domain.changes import EraseEntity, RemoveMember, RemoveSpace
 from roomful.domain.errors import Unavailable
 from roomful.store import CannotOpen, migrate, migrating, open_store
 from roomful.store.doctor import CHECKS, Examined, Finding, check_up, examine
-from tests.store.planted import PLANTED
+from tests.store.planted import PLANTED, shown_at
 from tests.store.things import LATER, HandClock
 from tests.store.whole_house import Spoiler, furnish
 
@@ -49,6 +49,27 @@ async def test_what_was_erased_is_not_missed(url: str) -> None:
     await store.close()
 
     assert await examine(url) == []
+
+
+async def test_a_canceled_part_of_an_earlier_try_is_no_second_outcome(url: str) -> None:
+    await furnish(url)
+    spoiler = Spoiler(url)
+    shown_at(spoiler, "answered", "p2")
+    again = {"id": "p0", "status": "canceled", "answeredBy": None, "answeredAt": None}
+    spoiler.body("messages", "m3", lambda m3: m3["parts"].append(_changed(m3["parts"][1], again)))
+    found = await examine(url)
+    assert found == []
+
+    spoiler.part("m3", -1, status="error")
+    spoiler.close()
+    [wrong] = await examine(url)
+    assert (wrong.check, wrong.row) == ("two_winners", "s/3")
+    assert wrong.problem.startswith("part p0 is error and not complete")
+
+
+def _changed(part: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
+    """What is None goes."""
+    return {key: value for key, value in {**part, **changes}.items() if value is not None}
 
 
 async def test_one_state_is_examined_while_others_write(url: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -62,6 +62,20 @@ async def test_ids_that_look_like_json_do_no_harm(store: Store, id: str) -> None
     assert await store.message("s", id) == message(id, id + id, entity_id=id, seq=2)
 
 
+async def test_a_message_is_saved_if_it_is_still_as_it_was_read(store: Store) -> None:
+    await settle_in(store)
+    await store.commit([AddMessage(message("m1", "a"))])
+    was = message("m1", "a", seq=1)
+
+    await store.commit([SaveMessage(message("m1", "b"), was)])
+    with pytest.raises(Conflict):
+        await store.commit([AddMessage(message("m2")), SaveMessage(message("m1", "c"), was)])
+    assert await store.message("s", "m1") == message("m1", "b", seq=1)
+    assert await ids(store) == ["m1"]
+    with pytest.raises(NotFound):
+        await store.commit([SaveMessage(message("m3"), message("m3", seq=3))])
+
+
 async def test_an_answer_outlives_a_writer_that_has_not_heard_of_it(store: Store) -> None:
     await settle_in(store)
     waiting, other = card("c"), card("d")

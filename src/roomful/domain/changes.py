@@ -131,6 +131,8 @@ class SaveMessage(Frozen):
     Answers with these parts as they are stored."""
 
     message: Message
+    was: Message | None = None
+    """Conflict unless it is still as it was read."""
 
 
 class SaveParts(Frozen):

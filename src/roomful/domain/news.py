@@ -41,6 +41,13 @@ class LetGo(_News, tag="let_go"):
     message_id: str
 
 
+class Disowned(_News, tag="disowned"):
+    """The message was taken from the sender while it grew there. Whether it grows elsewhere, others know."""
+
+    space_id: str
+    message_id: str
+
+
 class Asks(_News, tag="asks"):
     """What grows in these spaces where you are? And from now on tell of these runs."""
 
@@ -121,6 +128,7 @@ News: TypeAlias = (
     Told
     | TookUp
     | LetGo
+    | Disowned
     | Asks
     | Grows
     | Answered

@@ -107,27 +107,25 @@ class Posting:
                 one = await self._waking.wake(agent, trigger, by=run)
                 woken.append(one)
                 changes += [*(room if one.new is not None else ()), one.change]
-        message = await self._noted(voice, text, woken)
-        if message is not None:
-            changes.append(SaveMessage(message))
+        noted = await self._noted(voice, text, woken)
+        if noted is not None:
+            changes.append(noted)
         result = self._result(text, woken, replies, refused)
         awaited = await self._awaited(run, text, result, refused)
-        return Led(woken, replies, changes, message, result, awaited)
+        return Led(woken, replies, changes, noted and noted.message, result, awaited)
 
     def _to_start(self, text: Text, replies: Sequence[Reply]) -> list[str]:
         resumed = {one.run.agent_id for one in replies} if text.starts == "others" else frozenset[str]()
         return [who for who in text.mentions if who not in resumed] if text.starts != "nobody" else []
 
-    async def _noted(self, voice: Voice, text: Text, woken: Sequence[Woken]) -> Message | None:
+    async def _noted(self, voice: Voice, text: Text, woken: Sequence[Woken]) -> SaveMessage | None:
         notes = [one.note for one in woken if one.note is not None]
         if not notes:
             return None
         if (own := voice.note_woken(text.message_id, notes)) is not None:
-            return own
-        message = await self._store.message(text.space_id, text.message_id)
-        if message is not None:
-            message.woke = notes
-        return message
+            return SaveMessage(own)
+        was = await self._store.message(text.space_id, text.message_id)
+        return SaveMessage(msgspec.structs.replace(was, woke=notes), was) if was is not None else None
 
     async def _awaited(
         self, run: Run, text: Text, result: dict[str, Json], refused: Collection[str]

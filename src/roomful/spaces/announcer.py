@@ -60,6 +60,7 @@ class Company(Protocol):
 
     def took_up(self, message: Message) -> None: ...
     def let_go(self, space_id: str, message_id: str) -> None: ...
+    def disowned(self, space_id: str, message_id: str) -> None: ...
     def watches(self, run_id: str) -> bool:
         """Whether somebody watches the run in another process."""
         ...
@@ -119,6 +120,8 @@ class Announcer:
             self._bus.renew([space_channel(space_id)])
         else:
             self._disowned.add((run_id, space_id))
+        if self._company is not None:
+            self._company.disowned(space_id, message_id)
 
     def lose(self, space_id: str, message_id: str) -> None:
         """The message grows elsewhere, or has ended there."""
@@ -175,6 +178,10 @@ class Announcer:
             self._adopt(message, is_own=False)
         else:
             self.lose(message.space_id, message.id)
+
+    def hears_growing(self, space_id: str, message_id: str) -> bool:
+        view = self._views.get(space_id)
+        return view is not None and view.message(message_id) is not None and message_id not in self._own
 
     def hear_still(self, space_id: str, message_id: str) -> None:
         if message_id not in self._own:

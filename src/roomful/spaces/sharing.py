@@ -20,6 +20,7 @@ from roomful.domain.news import (
     Answered,
     Asks,
     Behind,
+    Disowned,
     Follows,
     Grows,
     Hello,
@@ -212,6 +213,9 @@ class Sharing:
                 self._announcer.hear_growing(message, in_step=in_step)
             case LetGo(space_id, message_id):
                 self._announcer.hear_still(space_id, message_id)
+            case Disowned(space_id, message_id):
+                if self._announcer.hears_growing(space_id, message_id):
+                    self._behind.set()
             case Asks():
                 self._answer(sender, news)
             case Grows(to, space_id, messages):
@@ -254,10 +258,13 @@ class Sharing:
         self._telling.tell(Answered(sender, asks.number))
 
     def _hear_growing(self, sender: str, space_id: str, messages: Sequence[msgspec.Raw]) -> None:
-        """Readers who are here already are brought to where the sender is."""
+        """Readers who are here already are brought to where the sender is. It may not know yet that a run
+        was taken from it."""
         self._followed[space_id].in_step.add(sender)
         channel = space_channel(space_id)
         for message in map(decode_message, messages):
+            if message.run_id in self._taken:
+                continue
             self._announcer.hear_growing(message)
             if delegations(message):
                 self._bus.renew([channel])

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from roomful.domain.events import Announcement
 from roomful.domain.messages import Message
 from roomful.domain.neighbours import Link
-from roomful.domain.news import LetGo, News, Reached, TookUp, as_it_stands, encode_parcel, told
+from roomful.domain.news import Disowned, LetGo, News, Reached, TookUp, as_it_stands, encode_parcel, told
 from roomful.spaces.announcer import is_for_run, run_channel, space_channel
 
 EVERYBODY = "everybody"
@@ -40,6 +40,9 @@ class Telling:
 
     def let_go(self, space_id: str, message_id: str) -> None:
         self.put(space_channel(space_id), LetGo(space_id, message_id))
+
+    def disowned(self, space_id: str, message_id: str) -> None:
+        self.put(space_channel(space_id), Disowned(space_id, message_id))
 
     def batch_begins(self, number: int) -> None:
         self._batch = number

@@ -83,13 +83,16 @@ def add_message(message: Message) -> Write:
     return write
 
 
-def save_message(message: Message) -> Write:
+def save_message(message: Message, was: Message | None = None) -> Write:
     """`seq` comes from the row: the message may have been handed in before its own was known."""
     head, tail = _around_seq(message)
     place = (message.id, message.space_id)
     facts = _facts(message)
+    before = None if was is None else encode_json(was)
 
     def write(db: Database) -> list[Part]:
+        if before is not None:
+            _expect(db, place, before)
         if db.count(_SAVE_UNANSWERED, (*facts, head, tail, *place)):
             return []
         rows = db.rows(_FIND, place)
@@ -102,6 +105,12 @@ def save_message(message: Message) -> Write:
         return [new for new, old in zip(merged.parts, given.parts, strict=True) if new is not old]
 
     return write
+
+
+def _expect(db: Database, place: tuple[str, str], before: bytes) -> None:
+    rows = db.rows(_FIND, place)
+    if rows and _decode(rows[0][1]) != _decode(before):
+        raise Conflict(f"Message {place[0]} was changed meanwhile.")
 
 
 def save_parts(space_id: str, message_id: str, parts: Sequence[Part]) -> Write:

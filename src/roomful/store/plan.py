@@ -86,7 +86,7 @@ def plan(change: Change, clock: Clock) -> Write:
         case AddMessage():
             return messages.add_message(change.message)
         case SaveMessage():
-            return messages.save_message(change.message)
+            return messages.save_message(change.message, change.was)
         case SaveParts():
             return messages.save_parts(change.space_id, change.message_id, change.parts)
         case Guard():

@@ -113,7 +113,10 @@ async def get_message(ask: Ask[None, NoQuery, Space]) -> ASGIApp:
 
 
 async def change_message(ask: Ask[NewText, NoQuery, Space]) -> ASGIApp:
+    """Who was erased or put out before the message was read may not write any more; whatever happens to it
+    afterwards is found when it is stored."""
     message = await _find(ask)
+    await ask.house.access.space(ask.principal, ask.about.id, "write")
     if message.entity_id != ask.principal.entity_id or message.run_id is not UNSET:
         raise Forbidden("only who wrote a text may change it")
     if message.deleted:
@@ -129,7 +132,7 @@ async def change_message(ask: Ask[NewText, NoQuery, Space]) -> ASGIApp:
         ],
         updated_at=ask.house.clock.iso(),
     )
-    await _save(ask, changed)
+    await _save(ask, changed, message)
     return json_answer(changed)
 
 
@@ -177,10 +180,14 @@ async def _find(ask: Ask[NewText, NoQuery, Space] | Ask[None, NoQuery, Space]) -
     return message
 
 
-async def _save(ask: Ask[NewText, NoQuery, Space] | Ask[None, NoQuery, Space], message: Message) -> None:
+async def _save(
+    ask: Ask[NewText, NoQuery, Space] | Ask[None, NoQuery, Space],
+    message: Message,
+    was: Message | None = None,
+) -> None:
     event = MessageChanged(space_id=message.space_id, message=message)
     heard = Announcement(event=event, space_id=message.space_id)
-    await ask.house.store.commit([SaveMessage(message)], lambda _: ask.house.announcer([heard]))
+    await ask.house.store.commit([SaveMessage(message, was)], lambda _: ask.house.announcer([heard]))
 
 
 def _no_message(message_id: str) -> NotFound:
