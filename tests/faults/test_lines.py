@@ -37,7 +37,8 @@ DELTA = rb"event: text-delta\n"
 INPUT = rb"event: tool-input-delta\n"
 
 PLACES: dict[str, list[Place]] = {
-    "in a number of bytes": [after(rb"\r\n[0-9a-f]+", times) for times in (1, 2, 9)],
+    "in the headers": [after(rb"\r\ncontent-")] * 2,
+    "in a chunk's length": [after(rb"\r\n[0-9a-f]+\r", times) for times in (2, 1, 1)],
     "in an id": [after(rb"id: [^\n]{6}", times) for times in (1, 2, 9)],
     "between id and event": [after(rb"id: [^\n]+\n", times) for times in (1, 2, 9)],
     "between event and data": [after(DELTA, times) for times in (1, 2, 9)],
