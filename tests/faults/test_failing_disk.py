@@ -61,14 +61,6 @@ def broken_writes(_: Roomful, disk: Disk) -> Generator[None]:
 
 
 @contextlib.contextmanager
-def files_at_their_limit(house: Roomful, _: Disk) -> Generator[None]:
-    before = resource.prlimit(house.pid, resource.RLIMIT_FSIZE)
-    resource.prlimit(house.pid, resource.RLIMIT_FSIZE, (40_000, before[1]))
-    yield
-    resource.prlimit(house.pid, resource.RLIMIT_FSIZE, before)
-
-
-@contextlib.contextmanager
 def locked(house: Roomful, _: Disk) -> Generator[None]:
     """Another process holds the file longer than a write waits for it."""
     with contextlib.closing(sqlite3.connect(house.folder / "roomful.db", isolation_level=None)) as other:
@@ -77,9 +69,7 @@ def locked(house: Roomful, _: Disk) -> Generator[None]:
         other.execute("ROLLBACK")
 
 
-@pytest.mark.parametrize(
-    "fault", [full_disk, full_in_the_middle, broken_writes, files_at_their_limit, locked]
-)
+@pytest.mark.parametrize("fault", [full_disk, full_in_the_middle, broken_writes, locked])
 def test_a_failing_disk_refuses_and_heals(
     at_work: tuple[Roomful, Disk], people: list[Caller], fault: Fault, tmp_path: Path
 ) -> None:
@@ -99,6 +89,22 @@ def test_a_failing_disk_refuses_and_heals(
 
     mine = {key: place for key, place in stored(people[0]).items() if key.startswith(fault.__name__)}
     assert mine == posters.acknowledged
+    assert posters.bad == []
+    assert asyncio.run(examine(house.database)) == []
+
+
+def test_files_at_their_limit_refuse_and_heal(house: Roomful) -> None:
+    """The limit is that of the process: a disk of ours inside of it would meet it too."""
+    people = settle_in(house)
+    before = resource.prlimit(house.pid, resource.RLIMIT_FSIZE)
+    with Posters(house, people, "limit") as posters:
+        posters.wait_for(201, 8)
+        resource.prlimit(house.pid, resource.RLIMIT_FSIZE, (40_000, before[1]))
+        posters.wait_for(503, 6)
+        resource.prlimit(house.pid, resource.RLIMIT_FSIZE, before)
+        posters.wait_for(201, 8)
+
+    assert stored(people[0]) == posters.acknowledged
     assert posters.bad == []
     assert asyncio.run(examine(house.database)) == []
 
