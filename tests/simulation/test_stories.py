@@ -147,3 +147,33 @@ def test_what_was_canceled_elsewhere_does_not_grow_again(
 
         [_, message] = loop.run(story(), until=200)
         assert (message["status"], message["parts"][0]["status"]) == ("final", "canceled")
+
+
+def test_what_was_canceled_while_its_driver_could_not_write_has_ended_there_too(tmp_path: Path) -> None:
+    with living(tmp_path, HalfAForm, shared=True) as houses:
+        loop, [drives, cancels] = houses.loop, houses.machines
+
+        async def story() -> list[Any]:
+            gateway = await drives.boot()
+            await cancels.boot()
+            ada = await gateway.person("ada")
+            await gateway.space("room", "ada", "bot")
+            assert drives.link is not None
+            path = "/api/spaces/room/messages"
+            posted = await ask(loop, drives.door, "POST", path, ada, {"text": "Ask me"})
+            await asyncio.sleep(9.5)
+            drives.link.cut()
+            houses.down_until = loop.time() + 1.5
+            await asyncio.sleep(1.55)
+            run_id = posted.json["runs"][0]["runId"]
+            canceled = await ask(loop, cancels.door, "POST", f"/api/runs/{run_id}/cancel", ada)
+            assert canceled.json["status"] == "canceled"
+            drives.link.join()
+            await asyncio.sleep(30)
+            page = await ask(loop, drives.door, "GET", path, ada)
+            for machine in houses.machines:
+                await machine.stop()
+            return page.json["messages"]
+
+        [_, message] = loop.run(story(), until=200)
+        assert (message["status"], message["parts"][0]["status"]) == ("final", "canceled")

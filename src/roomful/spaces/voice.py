@@ -245,9 +245,11 @@ class Voice:
         return place, changes, True
 
     def abandon(self) -> None:
-        """Another worker drives the run now; nothing that is said here is heard any more."""
+        """Another worker drives the run now; nothing that is said here is heard any more. Twice is the same
+        as once."""
         self._stop_saving()
         for message in self._own:
+            self._own.drop(message.id)
             self._announcer.disown(message.space_id, message.id)
 
     def takes_its_turn(self) -> None:
