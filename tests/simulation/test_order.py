@@ -85,17 +85,7 @@ def test_readers_see_what_is_stored_however_late_the_news(
 
 def seen(stream: Connection) -> tuple[list[dict[str, Any]], set[str]]:
     """The messages and the members that somebody knows of who was told this."""
-    view, members = View(), set[str]()
+    view = View()
     for frame in FrameReader().feed(stream.received):
-        event = Event(frame.id, frame.name, json.loads(frame.data))
-        view.apply(event)
-        match event.name:
-            case "snapshot":
-                members = {member["entityId"] for member in event.data["members"]}
-            case "member.joined":
-                members.add(event.data["member"]["entityId"])
-            case "member.left":
-                members.discard(event.data["member"]["entityId"])
-            case _:
-                pass
-    return view.state(), members
+        view.apply(Event(frame.id, frame.name, json.loads(frame.data)))
+    return view.state(), view.members
