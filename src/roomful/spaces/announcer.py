@@ -26,6 +26,7 @@ from roomful.domain.events import (
 from roomful.domain.fold import SpaceView
 from roomful.domain.messages import Message, Part
 from roomful.domain.ports import Bus
+from roomful.domain.runs import Run
 
 _PER_SPACE = (CallStarted, CallInput, CallReady, CallCompleted, CallFailed)
 """On a run's own stream these are told once and whole, not once per space."""
@@ -104,13 +105,16 @@ class Announcer:
         if self._company is not None:
             self._company.let_go(space_id, message_id)
 
-    def disown(self, space_id: str, message_id: str) -> None:
-        """Another process took the message while it grew here. What was said last may never be stored, so
-        that its readers begin anew."""
-        self.lose(space_id, message_id)
-        self._bus.renew([space_channel(space_id)])
-        if self._company is not None:
-            self._company.disowned(space_id, message_id)
+    def disown(self, run: Run) -> None:
+        """Another process took the run while its messages grew here, also those that it had closed and could
+        not store. What was said last may never be stored, so that its readers begin anew."""
+        growing = [message for view in self._views.values() for message in view.messages()]
+        for message in growing:
+            if message.run_id == run.id and message.id in self._own:
+                self._forget(message.space_id, message.id)
+                if self._company is not None:
+                    self._company.disowned(message.space_id, message.id)
+        self._bus.renew(list(map(space_channel, run.shown_in)))
 
     def lose(self, space_id: str, message_id: str) -> None:
         """The message grows elsewhere, or has ended there."""

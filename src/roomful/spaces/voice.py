@@ -73,6 +73,7 @@ class Voice:
         """When the model was first asked for each step."""
         self._own = OwnMessages()
         self._has_ended = False
+        self._is_abandoned = False
         self._out = Outbox(lease, store, self._release, self._learn, is_sure)
         self._spares: dict[tuple[str, str | None], list[str]] = {}
         self._unsaved: dict[str, None] = {}
@@ -247,10 +248,10 @@ class Voice:
     def abandon(self) -> None:
         """Another worker drives the run now; nothing that is said here is heard any more. Twice is the same
         as once."""
-        self._stop_saving()
-        for message in self._own:
-            self._own.drop(message.id)
-            self._announcer.disown(message.space_id, message.id)
+        if not self._is_abandoned:
+            self._is_abandoned = True
+            self._stop_saving()
+            self._announcer.disown(self.run)
 
     def takes_its_turn(self) -> None:
         """The run had to wait for others; its spaces are told that it begins."""
