@@ -282,7 +282,7 @@ async def open_scene() -> AsyncIterator[Scene]:
         await gateway.space("room", "bob", "shop")
         await gateway.space("room", "rita", role="reader")
         await gateway.space("other", "bob")
-        visit = Visit(gateway.house, FirstAnswers())
+        visit = Visit(gateway.house, FirstAnswers(gateway.house.store))
         document = (await visit.ask("GET", "/openapi.json")).json
         scene = Scene(visit, document, tokens)
         await scene.furnish()

@@ -340,12 +340,18 @@ class View:
     """A reader's own fold, written for the tests from the words of the protocol, not from the product's."""
 
     messages: dict[str, dict[str, Any]] = field(default_factory=dict)
+    members: set[str] = field(default_factory=set)
 
     def apply(self, event: Event) -> "View":
         data = copy.deepcopy(event.data)
         match event.name:
             case "snapshot":
                 self.messages = {message["id"]: message for message in data["messages"]}
+                self.members = {member["entityId"] for member in data.get("members", ())}
+            case "member.joined":
+                self.members.add(data["member"]["entityId"])
+            case "member.left":
+                self.members.discard(data["member"]["entityId"])
             case "smartSpace.message":
                 self._message(data["message"])
             case "text-start" | "tool-call.start":

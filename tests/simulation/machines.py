@@ -211,6 +211,8 @@ class SimLink:
         self._channels: dict[str, None] = {}
         self._life = 0
         self._heard_at = 0.0
+        self.slow_by = 0.0
+        """How many seconds later than usual everything arrives here."""
         network.links.append(self)
 
     async def start(self) -> None:
@@ -264,7 +266,7 @@ class SimLink:
 
     def _carry(self, channel: str, parcel: bytes) -> None:
         loop = self._network.loop
-        self._heard_at = max(self._heard_at, loop.time() + loop.lag())
+        self._heard_at = max(self._heard_at, loop.time() + self.slow_by + loop.lag())
         loop.call_at(self._heard_at, self._arrive, self._life, channel, parcel, context=self._node.context())
 
     def _arrive(self, life: int, channel: str, parcel: bytes) -> None:

@@ -81,16 +81,22 @@ async def _same(history: "History", reader: Reader) -> None:
     """What a reader made of what it was told is what a page shows."""
     page = await _messages(history, reader.space_id, reader.token)
     try:
-        state = reader.state()
+        view = reader.view()
+        state = json.loads(json.dumps(view.state()))
     except (AssertionError, StopIteration, KeyError) as problem:
         line = traceback.extract_tb(problem.__traceback__)[-1].line
         _problem(history, f"reader {reader.number} of {reader.space_id} cannot fold: {problem!r} at {line}")
         return
     first = min((message["seq"] for message in state), default=1)
     shown = [message for message in page if message["seq"] >= first]
+    where = f"reader {reader.number} of {reader.space_id}"
     if state != shown:
-        where = f"reader {reader.number} of {reader.space_id}"
         _problem(history, f"{where} sees something else: {_difference(state, shown)}")
+    path = f"/api/spaces/{reader.space_id}/members"
+    given = await ask(history.loop, history.door(), "GET", path, reader.token)
+    members = {member["entityId"] for member in given.json["members"]}
+    if view.members != members:
+        _problem(history, f"{where} sees {sorted(view.members)}, not {sorted(members)}")
 
 
 def _difference(one: Any, other: Any, where: str = "") -> str:

@@ -204,8 +204,8 @@ class Reader:
     def _last(self) -> str | None:
         return self.events[-1].id if self.events else None
 
-    def state(self) -> list[dict[str, Any]]:
+    def view(self) -> View:
         view = View()
         for event in self.events:
             view.apply(event)
-        return json.loads(json.dumps(view.state()))
+        return view

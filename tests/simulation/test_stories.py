@@ -56,6 +56,18 @@ class HalfAForm(SeededModels):
         return self
 
 
+class HalfAMention(SeededModels):
+    """Stops for long before the end of a text that names somebody."""
+
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[Sequence[ModelDelta], None]:
+        yield [CallOpened(0, "sendSpaceMessage"), CallPiece(0, '{"spaceId":"room","text":"Hi @ada')]
+        await asyncio.sleep(10)
+        yield [CallPiece(0, '!"}')]
+
+    def find(self, ref: ModelRef) -> "HalfAMention":
+        return self
+
+
 @contextlib.contextmanager
 def living(
     folder: Path, model: type[SeededModels], kind: type[Houses] = Houses, *, shared: bool = False
@@ -142,6 +154,42 @@ def test_what_was_canceled_elsewhere_does_not_grow_again(
             page = await ask(loop, door, "GET", path, ada)
             stream.cut()
             for machine in houses.machines[dies:]:
+                await machine.stop()
+            return page.json["messages"]
+
+        [_, message] = loop.run(story(), until=200)
+        assert (message["status"], message["parts"][0]["status"]) == ("final", "canceled")
+
+
+@pytest.mark.parametrize("model", [HalfAForm, HalfAMention])
+@pytest.mark.parametrize("is_away", [False, True], ids=["the store is there", "the store is away"])
+def test_what_was_canceled_behind_its_driver_s_back_has_ended_there_too(
+    tmp_path: Path, model: type[SeededModels], is_away: bool
+) -> None:
+    """It goes on speaking, and what it says then is not stored."""
+    with living(tmp_path, model, shared=True) as houses:
+        loop, [drives, cancels] = houses.loop, houses.machines
+
+        async def story() -> list[Any]:
+            gateway = await drives.boot()
+            await cancels.boot()
+            ada = await gateway.person("ada")
+            await gateway.space("room", "ada", "bot")
+            assert drives.link is not None
+            path = "/api/spaces/room/messages"
+            posted = await ask(loop, drives.door, "POST", path, ada, {"text": "Ask me"})
+            await asyncio.sleep(8)
+            drives.link.cut()
+            if is_away:
+                await asyncio.sleep(1.5)
+                houses.down_until = loop.time() + 1.5
+                await asyncio.sleep(1.55)
+            run_id = posted.json["runs"][0]["runId"]
+            canceled = await ask(loop, cancels.door, "POST", f"/api/runs/{run_id}/cancel", ada)
+            assert canceled.json["status"] == "canceled"
+            await asyncio.sleep(30)
+            page = await ask(loop, drives.door, "GET", path, ada)
+            for machine in houses.machines:
                 await machine.stop()
             return page.json["messages"]
 

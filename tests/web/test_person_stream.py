@@ -1,13 +1,16 @@
 """All my spaces in one stream: what I may see, from the moment I may see it until I may not."""
 
 import asyncio
-from typing import Any
+from collections.abc import Callable
+from typing import Any, cast
 
 import pytest
 
+from roomful.app.others import Alone
 from roomful.domain.changes import AddMessage
 from roomful.domain.events import CallInput, CallStarted, RunChanged, TextDelta, TextStarted
 from roomful.domain.messages import Message
+from roomful.domain.news import Moved, News
 from roomful.domain.run_changes import AddRun
 from roomful.domain.runs import Run, Trigger
 from roomful.web.feeds import people
@@ -101,6 +104,25 @@ async def test_of_a_space_i_left_i_hear_no_more_even_of_what_i_missed(house: Vis
 
     assert again.names() == ["member.left", "smartSpace.message"]
     assert again.events[1].data["message"] == said
+
+
+class Neighbour(Alone):
+    """Another process, whose part the test plays: `say` is what it tells."""
+
+    def listen(self, listener: Callable[[News], None]) -> None:
+        self.say = listener
+
+
+@story(others=Neighbour())
+async def test_who_is_back_when_it_is_heard_that_they_left_goes_on_hearing(house: Visit) -> None:
+    ada, bob = await furnish(house)
+    stream = await listen(house, bob)
+    cast(Neighbour, house.house.others).say(Moved("bob", "one", False))
+    again = await stream.event("snapshot", 2)
+    said = await say(house, ada, "one", "you are back")
+
+    assert {member["spaceId"] for member in again.data["members"]} == {"one", "two"}
+    assert (await stream.event("smartSpace.message")).data["message"] == said
 
 
 @story()

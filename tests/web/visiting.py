@@ -82,13 +82,24 @@ class IdleWorker:
 class FirstAnswers:
     """The first answer to a call counts."""
 
-    def __init__(self) -> None:
+    def __init__(self, store: Store) -> None:
         self.given: dict[str, Any] = {}
+        self._store = store
 
-    async def answer(self, principal: Any, run_id: str, call_id: str, result: Any, **more: Any) -> None:
+    async def answer(
+        self,
+        principal: Any,
+        run_id: str,
+        call_id: str,
+        result: Any,
+        *,
+        also: Sequence[Change] = (),
+        **more: Any,
+    ) -> None:
         if call_id in self.given:
             raise Conflict("answered already", outcome={"result": self.given[call_id]})
         self.given[call_id] = result
+        await self._store.commit(also)
 
     async def member_left(self, space_id: str) -> None:
         assert space_id
@@ -284,7 +295,7 @@ async def open_visit(**changes: Any) -> Visit:
     bus = MemoryBus(clock, lambda: "ep0ch")
     access, announcer = Access(store), Announcer(bus)
     worker = cast(Worker, IdleWorker(store))
-    answers = FirstAnswers()
+    answers = FirstAnswers(store)
     starting = Starting(worker=worker, announcer=announcer, clock=clock, ids=ids)
     bounds = Bounds(store, clock, ids)
     agents = Agents(store, lambda config: config)

@@ -64,7 +64,7 @@ class Worker:
         self._voices: dict[str, Voice] = {}
         self._stopping: dict[str, tuple[RunError | Unset, Sequence[Change]]] = {}
         self._errands: set[asyncio.Future[Any]] = set()
-        self._left: dict[str, Lease] = {}
+        self._left: dict[str, Voice] = {}
         self._keeper: asyncio.Task[None] | None = None
         self._chores: list[Callable[[], Awaitable[None]]] = []
         self._look = asyncio.Event()
@@ -136,9 +136,10 @@ class Worker:
         if self._is_draining:
             self._in_background(self._hand_over(lease))
             return
-        task = asyncio.create_task(self._drive(run, lease, in_its_turn))
+        voice = self._voices[run.id] = self._make_voice(run, lease)
+        task = asyncio.create_task(self._drive(voice, in_its_turn))
         self._tasks[run.id] = task
-        task.add_done_callback(lambda _: self._done(run, lease, task))
+        task.add_done_callback(lambda _: self._done(voice, task))
 
     def voice(self, run_id: str) -> Voice | None:
         """The voice of a run that is driven here now."""
@@ -229,7 +230,7 @@ class Worker:
             voice.trail = await find_trail(self._store, run)
             await self._end_canceled(voice, why)
         except Unavailable:
-            self._left[run_id] = lease
+            self._left[run_id] = voice
             raise
         except LeaseLost:
             voice.withdraw()
@@ -249,8 +250,8 @@ class Worker:
             case _:
                 pass
 
-    async def _drive(self, run: Run, lease: Lease, in_its_turn: bool) -> None:
-        voice = self._voices[run.id] = self._make_voice(run, lease)
+    async def _drive(self, voice: Voice, in_its_turn: bool) -> None:
+        run = voice.run
         try:
             run.status = "running"
             if in_its_turn:
@@ -268,13 +269,13 @@ class Worker:
                 return
             if run.id in self._stopping:
                 if not await self._could_end_canceled(voice, *self._stopping[run.id]):
-                    self._left[run.id] = lease
+                    self._left[run.id] = voice
                     return
             else:
-                await self._hand_over(lease)
+                await self._hand_over(voice.lease)
                 raise
         if not run.ended and run.status not in WAITING:
-            self._left[run.id] = lease
+            self._left[run.id] = voice
         await self._left_alone(run)
 
     async def _left_alone(self, run: Run) -> None:
@@ -335,7 +336,8 @@ class Worker:
         except RoomfulError as error:
             log.warning("run %s was not handed over: %s", lease.run_id, error.detail)
 
-    def _done(self, run: Run, lease: Lease, task: "asyncio.Task[None]") -> None:
+    def _done(self, voice: Voice, task: "asyncio.Task[None]") -> None:
+        run = voice.run
         if self._tasks.get(run.id) is task:
             del self._tasks[run.id]
             self._voices.pop(run.id, None)
@@ -343,7 +345,7 @@ class Worker:
         self._taken.discard(run.id)
         if not task.cancelled() and (error := task.exception()) is not None:
             log.error("run %s was left by its driver", run.id, exc_info=error)
-            self._left[run.id] = lease
+            self._left[run.id] = voice
         if self._keeper is not None and (run.id in self._left or run.in_turn):
             self._look.set()
 
@@ -355,15 +357,20 @@ class Worker:
             self._look.clear()
             try:
                 await self._keep_alive()
-                for run_id, lease in list(self._left.items()):
-                    with contextlib.suppress(LeaseLost):
-                        await self._store.commit([Guard(lease), Release(run_id)])
-                    self._left.pop(run_id, None)
+                for voice in list(self._left.values()):
+                    await self._let_go(voice)
                 await self._take_up()
                 for chore in self._chores:
                     await chore()
             except RoomfulError as error:
                 log.warning("the worker could not reach the store: %s", error.detail)
+
+    async def _let_go(self, voice: Voice) -> None:
+        """Whoever takes the run up goes on with what is stored of it, if nobody has already."""
+        with contextlib.suppress(LeaseLost):
+            await self._store.commit([Guard(voice.lease), Release(voice.run.id)])
+        voice.abandon()
+        self._left.pop(voice.run.id, None)
 
     async def _keep_alive(self) -> None:
         began = self._steady()

@@ -27,7 +27,7 @@ from roomful.domain.events import (
 from roomful.domain.fold import SpaceView
 from roomful.domain.messages import Message, Part
 from roomful.domain.ports import Bus
-from roomful.domain.runs import ENDED
+from roomful.domain.runs import ENDED, Run
 
 _PER_SPACE = (CallStarted, CallInput, CallReady, CallCompleted, CallFailed)
 """On a run's own stream these are told once and whole, not once per space."""
@@ -112,16 +112,20 @@ class Announcer:
         if self._company is not None:
             self._company.let_go(space_id, message_id)
 
-    def disown(self, run_id: str, space_id: str, message_id: str) -> None:
-        """Another process took the run while its message grew here. What was said last may never be stored,
-        so that its readers begin anew, once they have heard how the run goes on."""
-        self.lose(space_id, message_id)
-        if run_id in self._ended:
-            self._bus.renew([space_channel(space_id)])
+    def disown(self, run: Run) -> None:
+        """Another process took the run while its messages grew here, also those that it had closed and could
+        not store. What was said last may never be stored, so that its readers begin anew, once they have
+        heard how the run goes on."""
+        growing = [message for view in self._views.values() for message in view.messages()]
+        for message in growing:
+            if message.run_id == run.id and message.id in self._own:
+                self._forget(message.space_id, message.id)
+                if self._company is not None:
+                    self._company.disowned(message.space_id, message.id)
+        if run.id in self._ended:
+            self._bus.renew(list(map(space_channel, run.shown_in)))
         else:
-            self._disowned.add((run_id, space_id))
-        if self._company is not None:
-            self._company.disowned(space_id, message_id)
+            self._disowned |= {(run.id, space_id) for space_id in run.shown_in}
 
     def lose(self, space_id: str, message_id: str) -> None:
         """The message grows elsewhere, or has ended there."""

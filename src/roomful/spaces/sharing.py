@@ -40,6 +40,7 @@ from roomful.domain.runs import ACTIVE
 from roomful.spaces.announcer import UNSTORED, Announcer, run_channel, space_channel
 from roomful.spaces.asking import Asking
 from roomful.spaces.catching_up import CatchingUp, Known
+from roomful.spaces.overtaken import Overtakable, is_overtaken, overtakable
 from roomful.spaces.own_messages import by_audience
 from roomful.spaces.telling import EVERYBODY, Telling
 
@@ -180,12 +181,25 @@ class Sharing:
     def _announced(self, announcements: Sequence[Announcement]) -> None:
         self._telling.announced(announcements)
         for announcement in announcements:
-            self._note_run(announcement)
+            self._note(announcement)
 
-    def _note_run(self, announcement: Announcement) -> None:
-        event = announcement.event
-        if isinstance(event, RunChanged) and (followed := self._followed.get(announcement.space_id)):
-            followed.known.note(event)
+    def _note(self, announcement: Announcement) -> None:
+        followed = self._followed.get(announcement.space_id)
+        if followed is None:
+            return
+        if isinstance(announcement.event, RunChanged):
+            followed.known.note(announcement.event)
+        elif (event := overtakable(announcement.event)) is not None:
+            self._in_background(self._compare(event))
+
+    async def _compare(self, event: Overtakable) -> None:
+        """Readers who were told it after something later begin anew."""
+        try:
+            if await is_overtaken(self._store, event):
+                self._bus.renew([space_channel(event.space_id)])
+        except RoomfulError as error:
+            log.warning("what others changed could not be compared: %s", error.detail)
+            self._behind.set()
 
     def _arrived(self, channel: str, data: bytes) -> None:
         try:
@@ -243,7 +257,7 @@ class Sharing:
             return
         if news.batch:
             self._moments.before(sender, news.batch, news.space_id)
-        self._note_run(announcement)
+        self._note(announcement)
         self._fold_own(announcement)
         self._announcer.hear(announcement, in_step=self._is_in_step(sender, news.space_id))
 

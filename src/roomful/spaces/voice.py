@@ -73,6 +73,7 @@ class Voice:
         """When the model was first asked for each step."""
         self._own = OwnMessages()
         self._has_ended = False
+        self._is_abandoned = False
         self._out = Outbox(lease, store, self._release, self._learn, is_sure)
         self._spares: dict[tuple[str, str | None], list[str]] = {}
         self._unsaved: dict[str, None] = {}
@@ -245,10 +246,12 @@ class Voice:
         return place, changes, True
 
     def abandon(self) -> None:
-        """Another worker drives the run now; nothing that is said here is heard any more."""
-        self._stop_saving()
-        for message in self._own:
-            self._announcer.disown(self.run.id, message.space_id, message.id)
+        """Another worker drives the run now; nothing that is said here is heard any more. Twice is the same
+        as once."""
+        if not self._is_abandoned:
+            self._is_abandoned = True
+            self._stop_saving()
+            self._announcer.disown(self.run)
 
     def withdraw(self) -> None:
         """Another worker ends the run; whatever was taken up here for that does not grow anywhere."""

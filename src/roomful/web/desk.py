@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from collections.abc import Coroutine
 
 from roomful.domain.entities import Principal
 from roomful.domain.errors import RoomfulError
@@ -26,7 +27,7 @@ class Desk:
         self.people = People(house)
         self.shelf = FrameShelf()
         self.transfers = Transfers()
-        self._refreshing: asyncio.Task[None] | None = None
+        self._refreshing: set[asyncio.Task[None]] = set()
         house.others.listen(self._hear)
 
     def forget_tokens(self, entity_id: str, token_id: str | None) -> None:
@@ -39,9 +40,14 @@ class Desk:
         caller = f"{principal.token_id} {principal.entity_id}"
         self.house.limits.check_post(caller, self.house.clock.now())
 
-    async def _refresh(self) -> None:
+    def _refresh(self, people: Coroutine[None, None, None]) -> None:
+        task = asyncio.create_task(self._refreshed(people))
+        self._refreshing.add(task)
+        task.add_done_callback(self._refreshing.discard)
+
+    async def _refreshed(self, people: Coroutine[None, None, None]) -> None:
         try:
-            await self.people.refresh_all()
+            await people
         except RoomfulError as error:
             logger.warning("people's spaces could not be looked for: %s", error.detail)
 
@@ -52,6 +58,7 @@ class Desk:
                 self.people.joined_elsewhere(entity_id, space_id)
             case Moved(entity_id, space_id):
                 self.people.left(entity_id, space_id)
+                self._refresh(self.people.look_again(entity_id))
                 loop = asyncio.get_running_loop()
                 loop.call_later(LAST_WORDS_SECONDS, self.readers.end_member, entity_id, space_id)
             case Revoked(entity_id, token_id):
@@ -59,6 +66,6 @@ class Desk:
             case Removed(space_id):
                 self.readers.end_space(space_id)
             case Behind():
-                self._refreshing = asyncio.create_task(self._refresh())
+                self._refresh(self.people.refresh_all())
             case _:
                 pass

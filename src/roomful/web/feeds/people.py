@@ -75,6 +75,11 @@ class People:
             person.spaces -= {space_id}
             self._house.bus.end_relay(space_channel(space_id), person.channel)
 
+    async def look_again(self, entity_id: str) -> None:
+        """Whoever left a space by another process may have come back by this one before that was heard."""
+        if (person := self._people.get(entity_id)) is not None and await self.refresh(person):
+            self._house.bus.renew([person.channel])
+
     async def refresh(self, person: Person) -> bool:
         """Whether the person is in other spaces than was known here."""
         before = person.spaces
