@@ -35,3 +35,29 @@ def test_folds(case: dict[str, Any]) -> None:
         case["after"]["members"],
     ]
     assert {run.run_id: run.status for run in view.runs.values()} == case["after"]["runs"]
+
+
+def test_an_event_stays_as_it_was_told_when_its_message_grows() -> None:
+    place = {"spaceId": "room", "messageId": "m", "partId": "p", "runId": "r"}
+    part = {"type": "text", "id": "p", "text": "so ", "status": "streaming"}
+    message = {
+        "id": "m",
+        "spaceId": "room",
+        "entityId": "bot",
+        "seq": 1,
+        "status": "open",
+        "role": "assistant",
+        "parts": [part],
+        "createdAt": "2026-01-02T12:00:00.000Z",
+        "updatedAt": "2026-01-02T12:00:00.000Z",
+    }
+    told = event_of("smartSpace.message", {"spaceId": "room", "message": message})
+    before = msgspec.json.encode(told)
+    view = SpaceView()
+    view.apply(told)
+    view.apply(event_of("text-delta", {**place, "delta": "far", "offset": 3}))
+    view.apply(event_of("text-end", place))
+
+    [grown] = view.messages()
+    assert msgspec.to_builtins(grown.parts) == [{**part, "text": "so far", "status": "complete"}]
+    assert msgspec.json.encode(told) == before

@@ -237,13 +237,15 @@ class SpaceView:
                     self._grow(emptied)
 
     def _put_message(self, changed: Message) -> None:
-        """Parts that it does not name go on growing."""
+        """Parts that it does not name go on growing. What grows here is not the event's own, which others
+        have still to read."""
         for part in changed.parts:
             self._growing.pop(_key(part), None)
         known = self._messages.get(changed.id)
         if self._open_only and (known is None or changed.status == "final"):
             self.forget(changed.id)
             return
+        changed = msgspec.structs.replace(changed, parts=list(map(msgspec.structs.replace, changed.parts)))
         merged = msgspec.structs.replace(changed, parts=merge_parts(known.parts if known else [], changed))
         self._messages[changed.id] = merged
         for part in changed.parts:

@@ -259,7 +259,7 @@ class Worker:
             if run.is_canceling:
                 voice.resume(await self._store.open_messages(run.id))
                 voice.trail = await find_trail(self._store, run)
-                await self._end_canceled(voice, run.error)
+                await self._could_end_canceled(voice, run.error, ())
             else:
                 assert self._drive_to is not None
                 await self._drive_to(voice)
