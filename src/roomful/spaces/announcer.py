@@ -74,6 +74,7 @@ class Announcer:
         """The messages that grow because of a run that is driven here."""
         self._disowned: set[tuple[str, str]] = set()
         """Runs that were taken from here, and the spaces that have not heard of them since."""
+        self._long_disowned: set[tuple[str, str]] = set()
         self._ended: dict[str, None] = {}
         """Runs that ended lately, here or elsewhere."""
         self._missed: dict[str, list[Announcement]] = {}
@@ -122,10 +123,17 @@ class Announcer:
                 self._forget(message.space_id, message.id)
                 if self._company is not None:
                     self._company.disowned(message.space_id, message.id)
-        if run.id in self._ended:
+        if run.id in self._ended or self._company is None:
             self._bus.renew(list(map(space_channel, run.shown_in)))
         else:
             self._disowned |= {(run.id, space_id) for space_id in run.shown_in}
+
+    def renew_disowned(self) -> None:
+        """From time to time: who has not heard of a run since the last call begins anew all the same."""
+        late = self._disowned & self._long_disowned
+        self._disowned -= late
+        self._long_disowned = set(self._disowned)
+        self._bus.renew(sorted({space_channel(space_id) for _, space_id in late}))
 
     def lose(self, space_id: str, message_id: str) -> None:
         """The message grows elsewhere, or has ended there."""
