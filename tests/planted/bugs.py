@@ -343,7 +343,8 @@ BUGS = (
         "S-01",
         "routing/route.py",
         "            case Piece():\n                pass\n",
-        "            case Piece():\n                self._see_value(token.key, token.text)\n",
+        "            case Piece():\n                self._see_value(token.key, token.text)\n"
+        "                self._decide()\n",
         "routing/test_route.py",
     ),
     Bug(
