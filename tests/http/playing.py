@@ -11,6 +11,7 @@ from typing import Any, Self
 
 import httpx
 
+from tests.http.storming import position
 from tests.servers.roomful import Caller, Event, Listener, Roomful, fold
 
 ENDS = ("run.completed", "run.canceled", "run.failed")
@@ -81,10 +82,11 @@ class Play:
 
     def messages(self, space_id: str) -> list[dict[str, Any]]:
         """What is new there, live and after a reload the same."""
-        reader = self.demo.readers[space_id]
-        stored = reader.messages(space_id)
-        assert fold(self.in_space(space_id).events) == stored
-        return stored[self._before[space_id] :]
+        page = self.demo.readers[space_id].get(f"/api/spaces/{space_id}/messages")
+        last, listener = position(page["position"]), self.in_space(space_id)
+        listener.wait(lambda events: any(position(event.id) >= last for event in events))
+        assert fold([event for event in listener.events if position(event.id) <= last]) == page["messages"]
+        return page["messages"][self._before[space_id] :]
 
     def seen(self) -> dict[str, list[tuple[str, ...]]]:
         """Everything that is new anywhere: by space, each message as its author and its parts."""
