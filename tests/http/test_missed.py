@@ -57,7 +57,7 @@ def test_a_run_s_own_stream_ends_with_the_run_while_the_bus_is_away(
     with Listener(cluster.two.admin, f"/api/runs/{run_id}/stream") as ears:
         ears.wait_for("snapshot")
         model.release()
-        ears.wait(lambda events: grown(events) >= 1)
+        ears.wait(lambda events: grown(events) or len(events) > 1)
         with without(redis):
             model.release(times=len(pieces))
             ears.wait_end()
@@ -75,7 +75,7 @@ def test_a_gateway_that_was_stopped_for_a_while_tells_its_readers_what_they_miss
         run_id = room.begin()
         with Listener(cluster.two.admin, f"/api/runs/{run_id}/stream") as ears:
             model.release()
-            ears.wait(lambda events: grown(events) >= 1)
+            ears.wait(lambda events: grown(events) or len(events) > 1)
             os.kill(cluster.two.pid, signal.SIGSTOP)
             try:
                 model.release(times=len(pieces))
