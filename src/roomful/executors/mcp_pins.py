@@ -1,18 +1,15 @@
 """What was agreed to of a server's tools: one that is described otherwise, or is new, is another."""
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from typing import Final, Protocol
 
-import msgspec
-
+from roomful.domain.audit import digest_of as digest_of_json
 from roomful.domain.changes import ApproveTools, Change, PinTools
 from roomful.domain.mcp import Pinned
 from roomful.domain.ports import Store
 from roomful.domain.shape import Json
 
 _DEFINITION: Final = ("name", "title", "description", "inputSchema", "outputSchema", "annotations")
-_encode = msgspec.json.Encoder(order="deterministic").encode
 
 
 class Pins(Protocol):
@@ -66,4 +63,4 @@ class StoredPins:
 
 def digest_of(definition: Mapping[str, Json]) -> str:
     """SHA-256 of all that a model or a person is told of a tool, whatever the order of its keys."""
-    return hashlib.sha256(_encode({key: definition.get(key) for key in _DEFINITION})).hexdigest()
+    return digest_of_json({key: definition.get(key) for key in _DEFINITION})
