@@ -112,16 +112,12 @@ class Race:
         return f"{self.room.id}-{next(self._keys)}"
 
     def ends(self, run_id: str) -> set[str]:
-        """Waits until both gateways told of it. How it ended, by all that was told: one who had to begin anew
-        meanwhile learns it from a snapshot that has the run no more."""
+        """Waits until both gateways told of it. How it ended, by all that was told."""
         for reader in self.readers:
-            reader.wait(lambda events: self._ends(events, run_id), f"the end of {run_id}")
-        told = {one.name for reader in self.readers for one in self._ends(reader.events, run_id)}
-        return (told - {"snapshot"}) | {f"run.{self.room.status(run_id)}"}
-
-    def _ends(self, events: list[Event], run_id: str) -> list[Event]:
-        begun = next(at for at, one in enumerate(events) if one.data.get("runId") == run_id)
-        return [one for one in events[begun:] if _is_end(one, run_id)]
+            reader.wait(lambda events: _ends(events, run_id), f"the end of {run_id}")
+        told = [_ends(reader.events, run_id) for reader in self.readers]
+        assert list(map(len, told)) == [1, 1], told
+        return {end for ends in told for end in ends} | {f"run.{self.room.status(run_id)}"}
 
     def told(self, run_id: str) -> list[list[str]]:
         """What each gateway's reader heard of the run itself and of its card, in order."""
@@ -138,10 +134,8 @@ class Race:
         return message["parts"]
 
 
-def _is_end(event: Event, run_id: str) -> bool:
-    if event.name == "snapshot":
-        return run_id not in {run["id"] for run in event.data["runs"]}
-    return event.name in ENDS and event.data["runId"] == run_id
+def _ends(events: Sequence[Event], run_id: str) -> list[str]:
+    return [one.name for one in events if one.name in ENDS and one.data["runId"] == run_id]
 
 
 def winner_of(said: Sequence[Said]) -> str:

@@ -21,6 +21,7 @@ from roomful.domain.messages import Message
 from roomful.domain.wire import Form
 from roomful.web import readers, sse
 from roomful.web.sse import FrameShelf
+from tests.web.test_mcp_waiting import change, run_of
 from tests.web.visiting import ADMIN_KEY, Stream, Visit, story
 
 STREAM = "/api/spaces/room/stream"
@@ -287,6 +288,37 @@ def _folded(stream: Stream) -> Any:
     for event in rest:
         view.apply(MessageChanged("room", msgspec.convert(event.data["message"], Message)))
     return msgspec.to_builtins(view.messages())
+
+
+@pytest.mark.parametrize("path", [STREAM, "/api/stream"])
+@story()
+async def test_an_end_that_comes_while_a_reader_begins_anew_is_told(house: Visit, path: str) -> None:
+    """Behind the snapshot that has the run no more, and once."""
+    ada, _ = await furnish(house)
+    run = await run_of(house)
+    stream = await listen(house, ada, path)
+    bus, follows = house.house.bus, house.house.bus.follows
+
+    async def ends_first(channel: str) -> None:
+        bus.follows = follows  # pyright: ignore[reportAttributeAccessIssue]
+        run.status = "completed"
+        await change(house, run)
+        await follows(channel)
+
+    bus.follows = ends_first  # pyright: ignore[reportAttributeAccessIssue]
+    bus.renew(["space:room"])
+    await stream.event("run.completed")
+    later = await say(house, ada, "after")
+    heard = await stream.event("smartSpace.message")
+
+    assert heard.data["message"] == later
+    assert [event.name for event in stream.events] == [
+        "snapshot",
+        "snapshot",
+        "run.completed",
+        "smartSpace.message",
+    ]
+    assert [len(event.data["runs"]) for event in stream.events[:2]] == [1, 0]
 
 
 @story()

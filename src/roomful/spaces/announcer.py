@@ -39,7 +39,6 @@ SETTLING = (MessageChanged, CallReady, CallCompleted, CallFailed)
 """What others may say of a message that grows here: its card was answered."""
 
 
-MOST_MISSED = 100
 MOST_ENDED = 1000
 
 
@@ -77,7 +76,6 @@ class Announcer:
         self._long_disowned: set[tuple[str, str]] = set()
         self._ended: dict[str, None] = {}
         """Runs that ended lately, here or elsewhere."""
-        self._missed: dict[str, list[Announcement]] = {}
         self._listeners: list[Announce] = []
         self._company: Company | None = None
         self.on_growing: Callable[[str, bool], None] | None = None
@@ -178,8 +176,7 @@ class Announcer:
             view.follow_arguments(event)
         if in_step or (isinstance(event, SETTLING) and message_of(event) in self._own):
             self._fold(announcement, is_own=False)
-        self._bus.publish(space_channel(announcement.space_id), (announcement,))
-        self._note_run(announcement)
+        self.tell_readers(announcement)
 
     def hear_of_run(self, run_id: str, announcement: Announcement) -> None:
         self._tell_run(run_id, announcement)
@@ -210,19 +207,10 @@ class Announcer:
         view = self._views.get(space_id)
         return [one for one in view.messages() if one.id in self._own] if view is not None else []
 
-    def missed(self, space_id: str, ends: Sequence[Announcement]) -> None:
-        """Runs ended, and readers here were not told."""
-        late = [*self._missed.get(space_id, ()), *ends]
-        if late:
-            self._missed[space_id] = late[-MOST_MISSED:]
-
-    def left(self, space_id: str) -> None:
-        """Nobody reads this space here any more."""
-        self._missed.pop(space_id, None)
-        self.forget_heard([space_id])
-
-    def ends_missed(self, space_id: str) -> list[Announcement]:
-        return self._missed.get(space_id, [])
+    def tell_readers(self, announcement: Announcement) -> None:
+        """What was announced elsewhere, or is found to be stored."""
+        self._bus.publish(space_channel(announcement.space_id), (announcement,))
+        self._note_run(announcement)
 
     # Inside.
 

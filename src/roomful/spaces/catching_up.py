@@ -1,7 +1,7 @@
 """Readers who may have missed something begin anew, with all that is stored; and they are told of the runs
 that ended meanwhile, for they may wait for it."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from roomful.domain.events import Announcement, RunChanged
 from roomful.domain.ports import Bus, Store
@@ -33,6 +33,10 @@ class Known:
         if len(self.ended) > MOST_REMEMBERED:
             del self.ended[next(iter(self.ended))]
 
+    def has_ended(self, event: RunChanged) -> bool:
+        """Whether it was told already that the run ended so."""
+        return event.status in ENDED and event.run_id in self.ended
+
     def is_news(self, run: Run) -> bool:
         """Whether its end has still to be told."""
         is_recent = run.ended_at is not UNSET and run.ended_at >= self.since
@@ -50,31 +54,36 @@ class CatchingUp:
         """From now on others are not heard."""
         self._looks.clear()
 
-    async def find_ends(self, spaces: Mapping[str, Known]) -> None:
-        """What readers who begin anew are told of runs that ended."""
-        for space_id, known in spaces.items():
-            self._announcer.missed(space_id, await self._ends(space_id, known))
+    async def ends(self, spaces: Mapping[str, Known]) -> list[RunChanged]:
+        """What is stored of runs that ended, and was not heard."""
+        return [end for space_id, known in spaces.items() for end in await self._ends(space_id, known)]
+
+    def tell(self, ends: Sequence[RunChanged], spaces: Mapping[str, Known]) -> None:
+        """To readers who begin anew, so that they have read what the runs said last; and not what was heard
+        meanwhile."""
+        for end in ends:
+            known = spaces.get(end.space_id)
+            if known is not None and not known.has_ended(end):
+                known.note(end)
+                self._announcer.tell_readers(
+                    Announcement(event=end, space_id=end.space_id, run_id=end.run_id)
+                )
 
     async def renew_changed(self, spaces: Mapping[str, Known]) -> None:
         """Those of the spaces that look different than the last time."""
-        changed: dict[str, Known] = {}
-        for space_id, known in spaces.items():
-            look = await self._look_of(space_id)
-            if self._looks.get(space_id) != look:
-                changed[space_id] = known
-            self._looks[space_id] = look
-        await self.find_ends(changed)
+        looks = {space_id: await self._look_of(space_id) for space_id in spaces}
+        changed = {id: known for id, known in spaces.items() if self._looks.get(id) != looks[id]}
+        ends = await self.ends(changed)
+        self._looks |= looks
         self._bus.renew(list(map(space_channel, changed)))
+        self.tell(ends, spaces)
 
-    async def _ends(self, space_id: str, known: Known) -> list[Announcement]:
+    async def _ends(self, space_id: str, known: Known) -> list[RunChanged]:
         found = {run.id: run for run in await self._store.runs(space_id=space_id, statuses=tuple(ENDED))}
         for run_id in sorted(known.active - found.keys()):
             if (run := await self._store.run(run_id)) is not None and run.ended:
                 found[run_id] = run
-        events = [run_event(run, space_id) for run in found.values() if known.is_news(run)]
-        for event in events:
-            known.note(event)
-        return [Announcement(event=event, space_id=space_id, run_id=event.run_id) for event in events]
+        return [run_event(run, space_id) for run in found.values() if known.is_news(run)]
 
     async def _look_of(self, space_id: str) -> int:
         rows, _, _, _ = await self._store.history(space_id, at=lambda: None)

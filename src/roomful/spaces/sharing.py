@@ -157,7 +157,7 @@ class Sharing:
         self._runs.pop(id, None)
         if kind == "space":
             self._followed.pop(id, None)
-            self._announcer.left(id)
+            self._announcer.forget_heard([id])
         if kind == "run" or (kind == "space" and id not in self._growing):
             self._link.leave(channel)
 
@@ -257,9 +257,16 @@ class Sharing:
             return
         if news.batch:
             self._moments.before(sender, news.batch, news.space_id)
+        if self._was_told(announcement):
+            return
         self._note(announcement)
         self._fold_own(announcement)
         self._announcer.hear(announcement, in_step=self._is_in_step(sender, news.space_id))
+
+    def _was_told(self, announcement: Announcement) -> bool:
+        """Whether it is the end of a run that readers here know of, because it was found to be stored."""
+        followed, event = self._followed.get(announcement.space_id), announcement.event
+        return followed is not None and isinstance(event, RunChanged) and followed.known.has_ended(event)
 
     def _is_in_step(self, sender: str, space_id: str) -> bool:
         return (followed := self._followed.get(space_id)) is not None and sender in followed.in_step
@@ -356,11 +363,13 @@ class Sharing:
         while True:
             await self._behind.wait()
             self._behind.clear()
+            ends: list[RunChanged] = []
             try:
-                await self._catching_up.find_ends(self._known())
+                ends = await self._catching_up.ends(self._known())
             except RoomfulError as error:
                 log.warning("ends of runs could not be looked for: %s", error.detail)
             self._lose_step()
+            self._catching_up.tell(ends, self._known())
             self._tell_here(Behind())
             await self._ask(list(self._followed), list(self._runs))
 

@@ -56,9 +56,9 @@ class Feed(Protocol):
         """Nothing comes after what was said last."""
         ...
 
-    async def open(self, *, again: bool = False) -> tuple[Subscription, bytes]:
-        """Where to follow from, and what to say first. What it raises becomes a problem answer. `again` when
-        something may have been missed: then it begins anew."""
+    async def open(self, *, before: Subscription | None = None) -> tuple[Subscription, bytes]:
+        """Where to follow from, and what to say first. What it raises becomes a problem answer. `before` is
+        what was followed until something may have been missed: then it begins anew."""
         ...
 
     def frames(self, entries: list[Entry]) -> bytes: ...
@@ -198,7 +198,7 @@ class EventStream:
     async def _begin_anew(self, before: Subscription) -> tuple[Subscription, bytes]:
         """Something may have been missed. Whoever may not read any more is at the end."""
         try:
-            subscription, data = await self._feed.open(again=True)
+            subscription, data = await self._feed.open(before=before)
         except RoomfulError:
             before.cut = "closed"
             return before, b""

@@ -40,12 +40,12 @@ class ConversationFeed:
         self._epoch = ""
         self._narrator = Narrator(space_id, (), ())
 
-    async def open(self, *, again: bool = False) -> tuple[Subscription, bytes]:
+    async def open(self, *, before: Subscription | None = None) -> tuple[Subscription, bytes]:
         bus = self._house.bus
         await bus.follows(self._channel)
         now = bus.position(self._channel)
         after = Position.parse(self._last) if self._last else now
-        subscription = bus.subscribe(self._channel, after) if after is not None and not again else None
+        subscription = bus.subscribe(self._channel, after) if after is not None and before is None else None
         if subscription is None or after is None:
             raise Conflict(
                 "Last-Event-ID: this stream does not go back there, so something may be missed; "

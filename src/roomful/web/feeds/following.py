@@ -1,15 +1,15 @@
 """How a reader follows: from where, in which form, and what it may hear."""
 
-from collections.abc import Iterable
 from typing import Literal
 
 import msgspec
 from starlette.datastructures import Headers
 
 from roomful.domain.entities import Principal
-from roomful.domain.events import Announcement, Position
-from roomful.domain.wire import Form, frame
-from roomful.spaces.announcer import Announcer
+from roomful.domain.events import Announcement, Position, RunChanged
+from roomful.domain.ports import Subscription
+from roomful.domain.runs import ENDED
+from roomful.domain.wire import Form
 from roomful.web.queries import Query
 
 TRIES = 5
@@ -36,19 +36,11 @@ class Following(msgspec.Struct, frozen=True):
         return announcement.audience is None or announcement.audience == self.viewer
 
 
-class MissedEnds:
-    """Runs that ended while nobody here heard of it: each is told once to a reader who begins anew."""
-
-    def __init__(self, announcer: Announcer, form: Form) -> None:
-        self._announcer = announcer
-        self._form = form
-        self._told: set[str] = set()
-
-    def frames(self, space_ids: Iterable[str]) -> bytes:
-        missed = [one for space_id in space_ids for one in self._announcer.ends_missed(space_id)]
-        untold = [one for one in missed if one.run_id and f"{one.space_id} {one.run_id}" not in self._told]
-        self._told |= {f"{one.space_id} {one.run_id}" for one in untold}
-        return b"".join([frame(one, self._form) + b"\n" for one in untold])
+def ends_skipped(before: Subscription, now: Position) -> list[Announcement]:
+    """Runs whose end was told after a reader was stopped and before it begins anew. What they said is in the
+    snapshot; that they ended is told, for somebody may wait for it."""
+    skipped = [entry.announcement for entry in before.take() if entry.offset <= now.offset]
+    return [one for one in skipped if isinstance(one.event, RunChanged) and one.event.status in ENDED]
 
 
 def viewer_of(principal: Principal) -> str | None:

@@ -84,8 +84,8 @@ class OneRunFeed:
         self._view = SpaceView()
         self._waiting: RunChanged | None = None
 
-    async def open(self, *, again: bool = False) -> tuple[Subscription, bytes]:
-        if again:
+    async def open(self, *, before: Subscription | None = None) -> tuple[Subscription, bytes]:
+        if before is not None:
             await self._house.access.space(self._principal, self.space_id, "read")
         if self._followed is None:
             self._followed = await self._find()
@@ -93,19 +93,19 @@ class OneRunFeed:
         if run is None:
             return await self._open_for_nobody()
         for _ in range(TRIES):
-            before = await self._run(run.id)
-            subscription, messages = await self._read(before)
+            found = await self._run(run.id)
+            subscription, messages = await self._read(found)
             if subscription is None:
                 continue
             after = await self._run(run.id)
-            if after.status in WAITING | ENDED and after.status != before.status:
+            if after.status in WAITING | ENDED and after.status != found.status:
                 subscription.close()  # How it came to that may have been told before we followed.
                 continue
             self._view = SpaceView()
             self._view.load(messages, [], [])
             told = self._face.tell(messages)
             told += (
-                self._face.end(None) if self._is_stuck() else self._look_at(run_event(before, self.space_id))
+                self._face.end(None) if self._is_stuck() else self._look_at(run_event(found, self.space_id))
             )
             return subscription, told if self.has_ended else told + self.frames(subscription.take())
         raise Unavailable("this space is too lively to be read just now: try again")

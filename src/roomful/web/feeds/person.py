@@ -10,11 +10,11 @@ from roomful.domain.ports import Entry, Subscription
 from roomful.domain.runs import ENDED, Run
 from roomful.domain.shape import UNSET, Noun, encode_json
 from roomful.domain.spaces import Member, MySpace
-from roomful.domain.wire import Form, one_frame
+from roomful.domain.wire import Form, frame, one_frame
 from roomful.spaces.announcer import space_channel
 from roomful.spaces.history import Snapshot, view_of
 from roomful.web.desk import Desk
-from roomful.web.feeds.following import TRIES, Following, MissedEnds
+from roomful.web.feeds.following import TRIES, Following, ends_skipped
 from roomful.web.feeds.people import Person
 from roomful.web.sse import frame_of
 from roomful.web.views import space_of_mine
@@ -48,21 +48,19 @@ class PersonFeed:
         self._entity_id = who.principal.entity_id
         self._person: Person | None = None
         self._epoch = ""
-        self._missed = MissedEnds(self._house.announcer, self._who.form)
 
-    async def open(self, *, again: bool = False) -> tuple[Subscription, bytes]:
+    async def open(self, *, before: Subscription | None = None) -> tuple[Subscription, bytes]:
         person = self._person = self._person or await self._desk.people.follow(self._entity_id)
-        if again:
+        if before is not None:
             await self._desk.people.refresh(person)
         here = self._house.bus.position(person.channel)
         self._epoch = f"{person.generation}-{here.epoch}"
-        after = None if again else self._who.after
+        after = self._who.after if before is None else None
         if after is not None and after.epoch == self._epoch:
             subscription = self._house.bus.subscribe(person.channel, Position(here.epoch, after.offset))
             if subscription is not None:
                 return subscription, self.frames(subscription.take())
-        subscription, opening = await self._start(person)
-        return subscription, opening + self._missed.frames(person.spaces) if again else opening
+        return await self._start(person, before)
 
     def frames(self, entries: list[Entry]) -> bytes:
         heard = [entry for entry in entries if self._hears(entry.announcement)]
@@ -81,7 +79,7 @@ class PersonFeed:
         event = announcement.event
         return isinstance(event, MemberLeft) and event.member.entity_id == self._entity_id
 
-    async def _start(self, person: Person) -> tuple[Subscription, bytes]:
+    async def _start(self, person: Person, before: Subscription | None) -> tuple[Subscription, bytes]:
         """Each space is read as of a moment of its own; what happened since is folded in without a pause,
         so that the whole is as of one position of the person's stream."""
         taken: dict[str, tuple[Snapshot, Position]] = {}
@@ -96,7 +94,10 @@ class PersonFeed:
             here = self._house.bus.position(person.channel)
             if (subscription := self._house.bus.subscribe(person.channel, here)) is not None:
                 position = f"{self._epoch}.{here.offset}"
-                return subscription, one_frame("snapshot", encode_json(everything), position)
+                opening = one_frame("snapshot", encode_json(everything), position)
+                ends = ends_skipped(before, here) if before is not None else []
+                told = [frame(one, self._who.form) + b"\n" for one in ends if self._hears(one)]
+                return subscription, opening + b"".join(told)
         raise Unavailable("your spaces are too lively to be read just now: try again")
 
     def _all_as_of_now(

@@ -44,14 +44,14 @@ class PostFeed:
         self._leaning: dict[str, int] = {}
         """Runs of ours that wait for others, and for how many."""
 
-    async def open(self, *, again: bool = False) -> tuple[Subscription, bytes]:
+    async def open(self, *, before: Subscription | None = None) -> tuple[Subscription, bytes]:
         await self._house.bus.follows(self._channel)
-        if again and self._posted is not None:
+        if before is not None and self._posted is not None:
             await self._house.access.space(self._who.principal, self.space_id, "read")
             return await self._again(self._posted)
-        before = self._house.bus.position(self._channel)
-        self._epoch = before.epoch
-        subscription = self._house.bus.subscribe(self._channel, before)
+        here = self._house.bus.position(self._channel)
+        self._epoch = here.epoch
+        subscription = self._house.bus.subscribe(self._channel, here)
         assert subscription is not None, "the channel was followed a moment ago"
         try:
             posted = await self._post()

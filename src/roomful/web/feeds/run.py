@@ -34,10 +34,10 @@ class RunFeed:
         self._channel = run_channel(run.id)
         self._epoch = ""
 
-    async def open(self, *, again: bool = False) -> tuple[Subscription, bytes]:
+    async def open(self, *, before: Subscription | None = None) -> tuple[Subscription, bytes]:
         bus = self._house.bus
         await bus.follows(self._channel)
-        after = None if again else self._who.after
+        after = self._who.after if before is None else None
         self._epoch = bus.position(self._channel).epoch
         if after is not None:
             subscription = bus.subscribe(self._channel, after)
@@ -51,7 +51,7 @@ class RunFeed:
             raise Unavailable("this run is too lively to be read just now: try again")
         self.has_ended = snapshot.run.ended
         opening = one_frame("snapshot", encode_json(snapshot), str(position))
-        if again and self.has_ended:
+        if before is not None and self.has_ended:
             opening += self._end(snapshot.run)
         return subscription, opening
 

@@ -4,10 +4,10 @@ from roomful.domain.errors import Unavailable
 from roomful.domain.events import MemberLeft
 from roomful.domain.ports import Entry, Subscription
 from roomful.domain.shape import encode_json
-from roomful.domain.wire import one_frame
+from roomful.domain.wire import frame, one_frame
 from roomful.spaces.announcer import space_channel
 from roomful.web.desk import Desk
-from roomful.web.feeds.following import TRIES, Following, MissedEnds
+from roomful.web.feeds.following import TRIES, Following, ends_skipped
 from roomful.web.sse import SharedFrames, frame_of
 
 
@@ -21,14 +21,11 @@ class SpaceFeed:
         self._shelf = desk.shelf
         self._epoch = ""
         self._shared: SharedFrames | None = None
-        self._missed = MissedEnds(self._house.announcer, who.form)
 
-    async def open(self, *, again: bool = False) -> tuple[Subscription, bytes]:
+    async def open(self, *, before: Subscription | None = None) -> tuple[Subscription, bytes]:
         await self._house.bus.follows(self._channel)
-        resumed = None if again else self._resume()
-        subscription, opening = resumed or await self._start()
-        if again:
-            opening += self._missed.frames([self.space_id])
+        resumed = self._resume() if before is None else None
+        subscription, opening = resumed or await self._start(before)
         try:
             # Asked again now that nothing can be missed: who was put out before hears nothing, and whoever
             # is put out from now on hears of it.
@@ -56,13 +53,15 @@ class SpaceFeed:
         self._share(self._who.after.epoch)
         return subscription, b"".join(self._own(subscription.take()))
 
-    async def _start(self) -> tuple[Subscription, bytes]:
+    async def _start(self, before: Subscription | None) -> tuple[Subscription, bytes]:
         for _ in range(TRIES):
             snapshot, position = await self._house.history.snapshot(self.space_id, self._who.viewer)
             subscription = self._house.bus.subscribe(self._channel, position)
             if subscription is not None:
                 self._share(position.epoch)
-                return subscription, one_frame("snapshot", encode_json(snapshot), str(position))
+                opening = one_frame("snapshot", encode_json(snapshot), str(position))
+                ends = ends_skipped(before, position) if before is not None else []
+                return subscription, opening + b"".join([frame(one, self._who.form) + b"\n" for one in ends])
         raise Unavailable("this space is too lively to be read just now: try again")
 
     def _share(self, epoch: str) -> None:
