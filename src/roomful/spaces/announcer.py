@@ -16,7 +16,6 @@ from roomful.domain.events import (
     MessageChanged,
     PartReset,
     Position,
-    RunChanged,
     SubagentCall,
     SubagentEnded,
     SubagentText,
@@ -27,7 +26,7 @@ from roomful.domain.events import (
 from roomful.domain.fold import SpaceView
 from roomful.domain.messages import Message, Part
 from roomful.domain.ports import Bus
-from roomful.domain.runs import ENDED, Run
+from roomful.domain.runs import Run
 
 _PER_SPACE = (CallStarted, CallInput, CallReady, CallCompleted, CallFailed)
 """On a run's own stream these are told once and whole, not once per space."""
@@ -37,9 +36,6 @@ UNSTORED = (TextStarted, CallStarted, PartReset, *_GROWTH)
 """What a run may say before it is stored, and so also after another process took the run from its driver."""
 SETTLING = (MessageChanged, CallReady, CallCompleted, CallFailed)
 """What others may say of a message that grows here: its card was answered."""
-
-
-MOST_ENDED = 1000
 
 
 def space_channel(space_id: str) -> str:
@@ -71,11 +67,6 @@ class Announcer:
         self._views: dict[str, SpaceView] = {}
         self._own: set[str] = set()
         """The messages that grow because of a run that is driven here."""
-        self._disowned: set[tuple[str, str]] = set()
-        """Runs that were taken from here, and the spaces that have not heard of them since."""
-        self._long_disowned: set[tuple[str, str]] = set()
-        self._ended: dict[str, None] = {}
-        """Runs that ended lately, here or elsewhere."""
         self._listeners: list[Announce] = []
         self._company: Company | None = None
         self.on_growing: Callable[[str, bool], None] | None = None
@@ -93,7 +84,6 @@ class Announcer:
             if announcement.space_id:
                 self._fold(announcement, is_own=True)
                 self._bus.publish(space_channel(announcement.space_id), (announcement,))
-                self._note_run(announcement)
             if announcement.run_id is not None and is_for_run(announcement):
                 self._tell_run(announcement.run_id, announcement)
         for listener in self._listeners:
@@ -113,25 +103,14 @@ class Announcer:
 
     def disown(self, run: Run) -> None:
         """Another process took the run while its messages grew here, also those that it had closed and could
-        not store. What was said last may never be stored, so that its readers begin anew, once they have
-        heard how the run goes on."""
+        not store. What was said last may never be stored, so that its readers begin anew."""
         growing = [message for view in self._views.values() for message in view.messages()]
         for message in growing:
             if message.run_id == run.id and message.id in self._own:
                 self._forget(message.space_id, message.id)
                 if self._company is not None:
                     self._company.disowned(message.space_id, message.id)
-        if run.id in self._ended or self._company is None:
-            self._bus.renew(list(map(space_channel, run.shown_in)))
-        else:
-            self._disowned |= {(run.id, space_id) for space_id in run.shown_in}
-
-    def renew_disowned(self) -> None:
-        """From time to time: who has not heard of a run since the last call begins anew all the same."""
-        late = self._disowned & self._long_disowned
-        self._disowned -= late
-        self._long_disowned = set(self._disowned)
-        self._bus.renew(sorted({space_channel(space_id) for _, space_id in late}))
+        self._bus.renew(list(map(space_channel, run.shown_in)))
 
     def lose(self, space_id: str, message_id: str) -> None:
         """The message grows elsewhere, or has ended there."""
@@ -198,7 +177,6 @@ class Announcer:
 
     def forget_heard(self, space_ids: Sequence[str]) -> None:
         """Nobody says any more what grows in other processes, and readers begin anew."""
-        self._disowned = {(run_id, where) for run_id, where in self._disowned if where not in space_ids}
         for space_id in space_ids:
             for message in self._views[space_id].messages() if space_id in self._views else ():
                 self.hear_still(space_id, message.id)
@@ -210,21 +188,8 @@ class Announcer:
     def tell_readers(self, announcement: Announcement) -> None:
         """What was announced elsewhere, or is found to be stored."""
         self._bus.publish(space_channel(announcement.space_id), (announcement,))
-        self._note_run(announcement)
 
     # Inside.
-
-    def _note_run(self, announcement: Announcement) -> None:
-        event, space_id = announcement.event, announcement.space_id
-        if not isinstance(event, RunChanged):
-            return
-        if event.status in ENDED:
-            self._ended[event.run_id] = None
-            if len(self._ended) > MOST_ENDED:
-                del self._ended[next(iter(self._ended))]
-        if (event.run_id, space_id) in self._disowned:
-            self._disowned.discard((event.run_id, space_id))
-            self._bus.renew([space_channel(space_id)])
 
     def _fold(self, announcement: Announcement, *, is_own: bool) -> None:
         event, space_id = announcement.event, announcement.space_id

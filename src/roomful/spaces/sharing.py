@@ -330,7 +330,6 @@ class Sharing:
             await asyncio.sleep(LOOK_SECONDS)
             if self._steady() - asleep > SLEPT_SECONDS:
                 self._behind.set()
-            self._announcer.renew_disowned()
             try:
                 await self._look()
                 self._is_blind = False
