@@ -63,10 +63,14 @@ def same(live: Any, reloaded: Any, where: str = "") -> None:
 
 
 def checked(listener: Listener, who: Caller, space_id: str) -> list[dict[str, Any]]:
-    """What was seen live is what a reload shows; gives it."""
-    state = fold(listener.events)
-    same(state, who.messages(space_id))
-    return state
+    """What was seen live is what a reload shows, once all of it has arrived; gives it."""
+    reloaded = who.messages(space_id)
+    try:
+        listener.wait(lambda events: fold(events) == reloaded)
+    except AssertionError:
+        same(fold(listener.events), reloaded)
+        raise
+    return reloaded
 
 
 @pytest.fixture

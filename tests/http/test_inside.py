@@ -491,5 +491,6 @@ def test_a_form_inside_asks_where_the_call_is_shown(house: Roomful, ada: Caller)
             answer = {"toolCallId": asked["pendingToolCalls"][0]["toolCallId"], "result": "yes"}
             grace.post(f"/api/runs/{asked['runId']}/tool-results", answer)
             here.wait_for("run.completed", runId=run_id)
+            there.wait_for("run.completed", runId=run_id)
             checked(there, grace, "finance")
             assert len(checked(here, ada, "room")) == 1
