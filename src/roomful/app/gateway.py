@@ -232,8 +232,8 @@ class Gateway:
             await clock.agree(store)
             self.house.worker.each_tick(partial(clock.agree, store))
         if settings.agents is not None:
-            await load_agents(store, clock, self._configs, Path(settings.agents))
-        await put_agents(store, clock, self._configs, given)
+            await load_agents(self.house, self._configs, Path(settings.agents))
+        await put_agents(self.house, self._configs, given)
         if settings.demo:
             from roomful.app.demo import build_demo
 
