@@ -76,7 +76,7 @@ class Gateway:
         limits = Limits(
             settings.limit_posts,
             settings.limit_streams,
-            space_posts_per_second=settings.limit_space_posts,
+            space_posts_per_second=settings.space_posts,
             wrong_tokens_per_minute=settings.limit_wrong_tokens,
         )
 
