@@ -320,5 +320,8 @@ def _size(announcement: Announcement) -> int:
     if isinstance(event, TextDelta):
         return len(event.delta) + 96
     if isinstance(event, CallInput):
-        return 96 + sum(len(value) if isinstance(value, str) else 64 for _, _, value in event.ops)
+        size = 96
+        for _, _, value in event.ops:
+            size += len(value) if isinstance(value, str) else 64
+        return size
     return len(frame(announcement, Form.OPS))

@@ -11,7 +11,7 @@ from roomful.domain.entities import Principal
 from roomful.domain.errors import RoomfulError
 from roomful.domain.events import CutReason, MemberLeft
 from roomful.domain.ports import Entry, Subscription
-from roomful.domain.wire import Form, frame, one_frame
+from roomful.domain.wire import frame, one_frame
 from roomful.web.auth import Credential
 from roomful.web.headers import API_HEADERS
 from roomful.web.line import FAREWELL_SECONDS, Line
@@ -63,7 +63,7 @@ class Feed(Protocol):
     def close(self) -> None: ...
 
 
-def frame_of(entry: Entry, epoch: str, form: Form) -> bytes:
+def frame_of(entry: Entry, epoch: str, form: int) -> bytes:
     return b"id: %b.%d\n%b\n" % (epoch.encode(), entry.offset, frame(entry.announcement, form))
 
 
@@ -72,7 +72,7 @@ class SharedFrames:
 
     __slots__ = ("__weakref__", "_epoch", "_form", "_newest")
 
-    def __init__(self, epoch: str, form: Form) -> None:
+    def __init__(self, epoch: str, form: int) -> None:
         self._epoch = epoch
         self._form = form
         self._newest: tuple[int, int, bytes | None] = (0, 0, None)
@@ -97,9 +97,9 @@ class FrameShelf:
     """Where readers of the same channel find each other's frames; kept only as long as somebody reads."""
 
     def __init__(self) -> None:
-        self._shared: WeakValueDictionary[tuple[str, str, Form], SharedFrames] = WeakValueDictionary()
+        self._shared: WeakValueDictionary[tuple[str, str, int], SharedFrames] = WeakValueDictionary()
 
-    def of(self, channel: str, epoch: str, form: Form) -> SharedFrames:
+    def of(self, channel: str, epoch: str, form: int) -> SharedFrames:
         key = (channel, epoch, form)
         shared = self._shared.get(key)
         if shared is None:
