@@ -44,8 +44,9 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     limit_streams: int = 100
     limit_posts: int = 20
     """Posts, answers, uploads and searches of one token in a second. 0 is no limit, here and below."""
-    limit_space_posts: int = 100
-    """Messages that people and services may post in one space in a second."""
+    limit_space_posts: int | None = None
+    """Messages that people and services may post in one space in a second; five times as many as one token
+    may, if nothing is said."""
     limit_wrong_tokens: int = 30
     """Wrong tokens that may come from one address in a minute, before nobody new is recognised there."""
     proxies: str = "127.0.0.1"
@@ -57,6 +58,11 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     google_api_key: str | None = None
     xai_api_key: str | None = None
     log_level: str = "info"
+
+    @property
+    def space_posts(self) -> int:
+        """How many posts a second one space takes."""
+        return 5 * self.limit_posts if self.limit_space_posts is None else self.limit_space_posts
 
     def provider_key(self, name: str) -> str | None:
         """The operator's key of a provider of models or images, by the name of its variable."""

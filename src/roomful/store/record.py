@@ -104,6 +104,9 @@ class Record:
     async def principal(self, digest: bytes) -> Principal | None:
         return await people.principal(self._reader, digest)
 
+    async def known_tokens(self, digests: Sequence[bytes]) -> set[bytes]:
+        return await people.known_tokens(self._reader, digests)
+
     async def entity(self, entity_id: str) -> Entity | None:
         return await people.entity(self._reader, entity_id)
 
