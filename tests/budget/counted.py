@@ -20,6 +20,7 @@ import pytest
 from roomful.app import Gateway
 from roomful.settings import Settings
 from roomful.store.sqlite import SqliteDatabase
+from roomful.store.writer import Writer
 from roomful.web import readers
 from tests.servers.inhouse import MovableClock
 from tests.web.visiting import FirstAnswers, Stream, Visit
@@ -67,6 +68,8 @@ def calling(tool: str, *, deltas: int = 1, size: int = 8, **more: Any) -> dict[s
 class Statement(NamedTuple):
     sql: str
     params: Sequence[Any]
+    is_read: bool
+    """Outside of a transaction."""
     changed: int
     """How many rows it wrote."""
 
@@ -75,18 +78,21 @@ class Statement(NamedTuple):
 
 
 class Done:
-    """The statements of a while; that a transaction begins is none, that it is committed is one."""
+    """What was done in a while. A transaction's `COMMIT` is a statement, its beginning is none."""
 
     def __init__(self) -> None:
         self.statements: list[Statement] = []
-
-    @property
-    def commits(self) -> int:
-        return sum(one.sql == "COMMIT" for one in self.statements)
+        self.commits = 0
+        """Those that were handed in. The writer may take several of them in one transaction."""
 
     @property
     def rows_written(self) -> int:
-        return sum(one.changed for one in self.statements)
+        """But for the writer's own number, one in each transaction."""
+        return sum(one.changed for one in self.statements if "INTO writers" not in one.sql)
+
+    @property
+    def reads(self) -> list[Statement]:
+        return [one for one in self.statements if one.is_read]
 
     @property
     def until_commit(self) -> list[Statement]:
@@ -149,7 +155,7 @@ async def counted_house(
 ) -> AsyncIterator[CountedHouse]:
     monkeypatch.setattr(readers, "CHECK_SECONDS", NEVER)
     kept: list[Done] = []
-    _keep_statements(monkeypatch, kept)
+    _keep_all(monkeypatch, kept)
     clock = MovableClock()
     clock.stop()
     settings = Settings(
@@ -175,23 +181,29 @@ async def counted_house(
         await gateway.close()
 
 
-def _keep_statements(monkeypatch: pytest.MonkeyPatch, kept: list[Done]) -> None:
-    rows, count = SqliteDatabase.rows, SqliteDatabase.count
+def _keep_all(monkeypatch: pytest.MonkeyPatch, kept: list[Done]) -> None:
+    rows, count, submit = SqliteDatabase.rows, SqliteDatabase.count, Writer.submit
 
-    def note(sql: str, params: Sequence[Any], changed: int) -> None:
+    def note(db: SqliteDatabase, sql: str, params: Sequence[Any], changed: int) -> None:
         for done in kept if sql != "BEGIN IMMEDIATE" else ():
-            done.statements.append(Statement(sql, params, changed))
+            done.statements.append(Statement(sql, params, db._read_only, changed))
 
     def kept_rows(db: SqliteDatabase, sql: str, params: Sequence[Any] = ()) -> Any:
         found = rows(db, sql, params)
         is_write = sql.lstrip().startswith(("INSERT", "UPDATE", "DELETE"))
-        note(sql, params, len(found) if is_write else 0)
+        note(db, sql, params, len(found) if is_write else 0)
         return found
 
     def kept_count(db: SqliteDatabase, sql: str, params: Sequence[Any] = ()) -> int:
         changed = count(db, sql, params)
-        note(sql, params, max(changed, 0))
+        note(db, sql, params, max(changed, 0))
         return changed
 
+    def kept_submit(writer: Writer, *given: Any, **more: Any) -> Any:
+        for done in kept:
+            done.commits += 1
+        return submit(writer, *given, **more)
+
+    monkeypatch.setattr(Writer, "submit", kept_submit)
     monkeypatch.setattr(SqliteDatabase, "rows", kept_rows)
     monkeypatch.setattr(SqliteDatabase, "count", kept_count)
