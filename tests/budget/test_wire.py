@@ -9,7 +9,7 @@ from tests.servers.fake_openai import Answer, FakeOpenAI, call, text
 from tests.servers.roomful import Caller, Roomful, openai
 
 KILOBYTES = 40
-"""Each of 200 deltas has its id, its event's name, its call's id, a path and eight characters: 36.1 in all."""
+"""Each of 200 deltas has its id, its event's name, its call's id, a path and eight characters: 36.1 KB."""
 
 
 def _arguments_in(deltas: int) -> Answer:
