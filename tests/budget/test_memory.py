@@ -22,7 +22,7 @@ BLOCKS_PER_READER = 110
 """Stream, feed, subscription, two tasks, and in a test the request and its client: 93 blocks on average."""
 TASKS_PER_READER = 2
 """One writes, one listens for the client's hanging up."""
-SLACK = 1500
+SLACK = 1000
 """Blocks that come and go: caches, free lists, and growing tables."""
 
 

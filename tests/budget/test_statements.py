@@ -79,7 +79,7 @@ async def _delegations(house: CountedHouse) -> list[Statement]:
         page = await house.asked("GET", "/api/spaces/room/messages")
     assert all(part["child"]["text"] for part in page["messages"][-1]["parts"])
     assert len(page["messages"][-1]["parts"]) == 50
-    return done.statements
+    return done.reads
 
 
 REQUESTS = {
