@@ -71,6 +71,15 @@ async def _answer(house: CountedHouse) -> list[Statement]:
     return done.until_commit
 
 
+async def _everything(house: CountedHouse) -> list[Statement]:
+    for number in range(8):
+        await house.gateway.space(f"room-{number}", "ada")
+    with house.counting() as done:
+        stream = house.open("GET", "/api/stream", token=house.ada)
+        await stream.until(lambda stream: stream.sends)
+    return done.statements
+
+
 async def _delegations(house: CountedHouse) -> list[Statement]:
     reader = await house.reader()
     await house.say()
@@ -90,6 +99,9 @@ REQUESTS = {
     "a page": Request(_page, 3, "space, role, messages"),
     "a snapshot": Request(
         _snapshot, 7, "a page, members, active runs; space and role again once nothing can be missed"
+    ),
+    "everything of somebody in ten spaces": Request(
+        _everything, 32, "my spaces, before and after; of each a page, its members and active runs"
     ),
     "a run": Request(_see_run, 3, "run, agent, role"),
     "an answer": Request(
@@ -143,6 +155,7 @@ SMALL = frozenset({"writers"})
 SORTED = {
     "FROM members m JOIN entities e": "the members of one space, in the order in which they came",
     "FROM members m JOIN spaces s": "the spaces of one member",
+    "FROM members own JOIN members m": "the members of the spaces of one agent",
     "FROM memories": "what one agent keeps, which is bounded",
     "FROM goals": "the goals of one agent, which are bounded",
     "FROM runs WHERE ended_at IS NULL AND (id = ?": "the runs under way of one root, which are bounded",
