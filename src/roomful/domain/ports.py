@@ -1,6 +1,6 @@
 """What the thinking rooms ask of the outside. Each port is small and says what it promises."""
 
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import Any, Protocol, TypeVar
 
 import msgspec
@@ -279,6 +279,11 @@ class Subscription(Protocol):
 
     async def wait(self, seconds: float) -> bool:
         """True when there is something to take or the subscription was cut, False when time is up."""
+        ...
+
+    def narrow(self, run_ids: Iterable[str]) -> None:
+        """From now on, of all that runs say, only what these say and those that they call. Whatever was
+        there to be taken has been taken."""
         ...
 
     def close(self, reason: CutReason = "closed") -> None: ...
