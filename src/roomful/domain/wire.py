@@ -21,6 +21,12 @@ class Form:
 
 
 _DELTAS = (CallInput, TextDelta)
+_MATTERS: dict[type, int] = {
+    CallInput: Form.OPS | Form.MANY,
+    TextDelta: Form.MANY,
+    CallCompleted: Form.V1,
+}
+"""What of a form makes a difference to an event. Every other event is the same in all of them."""
 
 
 def event_name(event: SpaceEvent, form: int) -> str:
@@ -30,32 +36,41 @@ def event_name(event: SpaceEvent, form: int) -> str:
 
 
 def event_data(event: SpaceEvent, form: int, space_id: str) -> bytes:
-    if not space_id:
-        data = encode_json(_of_no_space(event, form))
-    else:
-        data = encode_json(_body(event, form))
-        if form & Form.MANY and isinstance(event, _DELTAS):
-            data = b'{"spaceId":' + encode_json(space_id) + b"," + data[1:]
-    if len(data) > EVENT_LIMIT:
-        data = encode_json({"truncated": True, "spaceId": space_id, "url": _url(event, space_id)})
-    return data
+    data = _whole(event, form, space_id)
+    return data if len(data) <= EVENT_LIMIT else _truncated(event, space_id)
 
 
 def frame(announcement: Announcement, form: int) -> bytes:
     """The event and data lines of one SSE frame, without its id and without the closing blank line."""
-    key = (form, announcement.space_id) if form & Form.MANY else form
-    encoded = announcement.encoded.get(key)
-    if encoded is None:
-        event = announcement.event
-        data = event_data(event, form, announcement.space_id)
-        encoded = b"event: " + event_name(event, form).encode() + b"\ndata: " + data + b"\n"
-        announcement.encoded[key] = encoded
-    return encoded
+    event, space_id, encoded = announcement.event, announcement.space_id, announcement.encoded
+    form &= _MATTERS.get(type(event), Form.PLAIN)
+    known = encoded.get(form) or encoded.get((form, space_id))
+    if known is None:
+        data = _whole(event, form, space_id)
+        names_space = form & Form.MANY or len(data) > EVENT_LIMIT
+        if len(data) > EVENT_LIMIT:
+            data = _truncated(event, space_id)
+        known = b"event: " + event_name(event, form).encode() + b"\ndata: " + data + b"\n"
+        encoded[(form, space_id) if names_space else form] = known
+    return known
 
 
 def one_frame(name: str, data: bytes, position: str | None = None) -> bytes:
     head = f"id: {position}\n".encode() if position else b""
     return head + b"event: " + name.encode() + b"\ndata: " + data + b"\n\n"
+
+
+def _whole(event: SpaceEvent, form: int, space_id: str) -> bytes:
+    if not space_id:
+        return encode_json(_of_no_space(event, form))
+    data = encode_json(_body(event, form))
+    if form & Form.MANY and isinstance(event, _DELTAS):
+        return b'{"spaceId":' + encode_json(space_id) + b"," + data[1:]
+    return data
+
+
+def _truncated(event: SpaceEvent, space_id: str) -> bytes:
+    return encode_json({"truncated": True, "spaceId": space_id, "url": _url(event, space_id)})
 
 
 def _body(event: SpaceEvent, form: int) -> Json:
