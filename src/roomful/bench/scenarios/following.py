@@ -1,0 +1,77 @@
+"""Arguments followed while they grow."""
+
+import json
+import time
+from collections.abc import Callable
+from typing import Final
+
+from roomful.bench.figures import Figure, at_most, median
+from roomful.bench.stage import Stage
+from roomful.routing.scanner import ArgumentScanner
+
+FRAGMENT: Final = 20
+TIMES: Final = 5
+STEADY: Final = 1.5
+"""What a character may cost more in a text ten times as long: more would not be linear."""
+
+
+async def arguments(stage: Stage) -> list[Figure]:
+    size = stage.sizes.argument_characters
+    long, short = _order(size), _order(size // 10)
+    follow, parse = await stage.by_turns(
+        (lambda: _seconds(_follow, long), lambda: _seconds(json.loads, long)), _called
+    )
+    many, few = await stage.by_turns(
+        (
+            lambda: _seconds(_follow, long) / len(long),
+            lambda: _seconds(_follow, short) / len(short),
+        ),
+        _called,
+    )
+    return [
+        Figure(
+            f"arguments of {size // 1000} KB followed as they grow",
+            "ms",
+            median(follow) * 1000,
+            median(parse) * 1000,
+            at_most(12),
+        ),
+        Figure(
+            f"a character of {size // 1000} KB against one of {size // 10_000}",
+            "ns",
+            median(many) * 1e9,
+            median(few) * 1e9,
+            at_most(STEADY),
+        ),
+    ]
+
+
+def _order(characters: int) -> str:
+    """Arguments of every kind of value, about so long."""
+    each = {"name": "chair", "price": 12.5, "inStock": True, "note": 'oak, "old"\n' + "x" * 60}
+    count = max(1, characters // len(json.dumps(each)) // 2)
+    items = [{**each, "number": number} for number in range(count)]
+    order = {"targetSpaceId": "finance", "title": 'The "big" order', "items": items, "text": ""}
+    order["text"] = "word " * ((characters - len(json.dumps(order))) // 5)
+    return json.dumps(order)
+
+
+def _follow(text: str) -> None:
+    scanner = ArgumentScanner()
+    for at in range(0, len(text), FRAGMENT):
+        scanner.feed(text[at : at + FRAGMENT])
+    scanner.finish()
+
+
+def _seconds(work: Callable[[str], object], text: str) -> float:
+    """Of the processor, the least of some tries."""
+    took = list[float]()
+    for _ in range(TIMES):
+        began = time.process_time_ns()
+        work(text)
+        took.append((time.process_time_ns() - began) / 1e9)
+    return min(took)
+
+
+async def _called(work: Callable[[], float]) -> float:
+    return work()
