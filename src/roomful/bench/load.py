@@ -2,7 +2,6 @@
 
 import asyncio
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final, cast
 
@@ -101,27 +100,38 @@ class Load:
 
 
 async def ask_often(
-    port: int, request: Callable[[], bytes], *, at_once: int, most: int, seconds: float, timed: bool = False
+    port: int,
+    request: bytes,
+    *,
+    at_once: int,
+    most: int,
+    seconds: float,
+    spread: float = 0.0,
+    timed: bool = False,
 ) -> Load:
-    """`at_once` askers, each with its next request as soon as it has its answer; at least one each."""
+    """`at_once` askers, each with its next request as soon as it has its answer; at least one each.
+
+    `spread`: the seconds within which they begin, one after the other.
+    """
     load = Load()
     began = time.monotonic()
     left = most
 
-    async def asker() -> None:
+    async def asker(number: int) -> None:
         nonlocal left
+        await asyncio.sleep(spread * number / at_once)
         line = Line(port)
         is_first = True
         while left > 0 and (is_first or time.monotonic() - began < seconds):
             left -= 1
             is_first = False
-            _count(load, await line.ask(request(), timed=timed))
+            _count(load, await line.ask(request, timed=timed))
         line.close()
 
     try:
         async with asyncio.TaskGroup() as group:
-            for _ in range(at_once):
-                group.create_task(asker())
+            for number in range(at_once):
+                group.create_task(asker(number))
     except ExceptionGroup as several:
         raise several.exceptions[0] from None
     load.seconds = time.monotonic() - began

@@ -2,11 +2,11 @@
 
 import os
 import platform
+from importlib.metadata import version
 from typing import Any, Final
 
 import msgspec
 
-from roomful import __version__
 from roomful.bench.figures import Figure, Goal
 
 HEADS: Final = ("what", "measured", "limit", "ratio", "goal", "")
@@ -71,7 +71,7 @@ def machine() -> dict[str, Any]:
 
 def as_json(scenarios: list[Measured], *, at: str, repeats: int, is_quick: bool) -> bytes:
     told = {
-        "roomful": __version__,
+        "roomful": version("roomful"),
         "at": at,
         "machine": machine(),
         "repeats": repeats,

@@ -98,7 +98,7 @@ class Recalled(NamedTuple):
 async def recall(stage: Stage) -> list[Figure]:
     house, runs = stage.house, stage.sizes.delegating_runs
     space_id = await house.spaces_for(f"delegate-{DELEGATIONS}x1")
-    await ask_often(house.port, lambda: house.run(space_id), at_once=4, most=runs, seconds=60.0)
+    await ask_often(house.port, house.run(space_id), at_once=4, most=runs, seconds=60.0)
     gateway, raw = await stage.by_turns(
         (True, False),
         lambda is_gateway: _recall(house, space_id, stage) if is_gateway else _recall_raw(stage, space_id),

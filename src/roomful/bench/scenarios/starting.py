@@ -10,11 +10,11 @@ from importlib.metadata import Distribution, PackageNotFoundError, distribution
 from pathlib import Path
 from typing import Final
 
-import roomful
 from roomful.bench.figures import Figure, below, median
 from roomful.bench.house import House
 from roomful.bench.stage import Stage
 
+PACKAGE: Final = Path(__file__).parents[2]
 _NAME: Final = re.compile(r"[\w.-]+")
 
 
@@ -49,7 +49,7 @@ def _ran(code: str) -> float:
 
 def _installed_bytes() -> int:
     """The package itself, which may not be installed as one, and all that it needs without extras."""
-    own = sum(path.stat().st_size for path in Path(roomful.__file__).parent.rglob("*") if path.is_file())
+    own = sum(path.stat().st_size for path in PACKAGE.rglob("*") if path.is_file())
     return own + sum(_size(needed) for needed in _needed("roomful", set()))
 
 
