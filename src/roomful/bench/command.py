@@ -57,8 +57,11 @@ def _names(only: list[str]) -> list[str]:
 
 def _sizes(wanted: Wanted) -> Sizes:
     sizes = QUICK if wanted.is_quick else Sizes()
-    storm = min(wanted.storm or sizes.storm, raise_file_limit() - SPARE_FILES)
-    return msgspec.structs.replace(sizes, repeats=wanted.repeats or sizes.repeats, storm=storm)
+    repeats = sizes.repeats if wanted.repeats is None else wanted.repeats
+    storm = sizes.storm if wanted.storm is None else wanted.storm
+    if repeats < 1 or storm < 1:
+        raise Invalid("--repeats and --storm: at least 1")
+    return msgspec.structs.replace(sizes, repeats=repeats, storm=min(storm, raise_file_limit() - SPARE_FILES))
 
 
 async def _measure_all(names: list[str], sizes: Sizes) -> list[Measured]:

@@ -20,9 +20,12 @@ def cpu_seconds(pid: int) -> float | None:
 
 def resident(pid: int) -> int | None:
     """Bytes of memory."""
-    statm = Path(f"/proc/{pid}/statm")
-    if statm.exists():
-        return int(statm.read_text().split()[1]) * resource.getpagesize()
+    if sys.platform == "linux":
+        try:
+            statm = Path(f"/proc/{pid}/statm").read_text()
+        except OSError:
+            return None
+        return int(statm.split()[1]) * resource.getpagesize()
     told = _ps(pid, "rss")
     return None if told is None else int(told) * 1024
 

@@ -3,12 +3,13 @@
 import json
 import time
 from collections.abc import Callable
-from typing import Final
+from typing import Final, TypeVar
 
 from roomful.bench.figures import Figure, at_most, median
 from roomful.bench.stage import Stage
 from roomful.routing.scanner import ArgumentScanner
 
+T = TypeVar("T")
 FRAGMENT: Final = 20
 TIMES: Final = 5
 STEADY: Final = 1.5
@@ -17,14 +18,15 @@ STEADY: Final = 1.5
 
 async def arguments(stage: Stage) -> list[Figure]:
     size = stage.sizes.argument_characters
-    long, short = _order(size), _order(size // 10)
+    text, shorter = _order(size), _order(size // 10)
+    long, short = _fragments(text), _fragments(shorter)
     follow, parse = await stage.by_turns(
-        (lambda: _seconds(_follow, long), lambda: _seconds(json.loads, long)), _called
+        (lambda: _seconds(_follow, long), lambda: _seconds(json.loads, text)), _called
     )
     many, few = await stage.by_turns(
         (
-            lambda: _seconds(_follow, long) / len(long),
-            lambda: _seconds(_follow, short) / len(short),
+            lambda: _seconds(_follow, long) / len(text),
+            lambda: _seconds(_follow, short) / len(shorter),
         ),
         _called,
     )
@@ -56,19 +58,23 @@ def _order(characters: int) -> str:
     return json.dumps(order)
 
 
-def _follow(text: str) -> None:
+def _fragments(text: str) -> list[str]:
+    return [text[at : at + FRAGMENT] for at in range(0, len(text), FRAGMENT)]
+
+
+def _follow(fragments: list[str]) -> None:
     scanner = ArgumentScanner()
-    for at in range(0, len(text), FRAGMENT):
-        scanner.feed(text[at : at + FRAGMENT])
+    for fragment in fragments:
+        scanner.feed(fragment)
     scanner.finish()
 
 
-def _seconds(work: Callable[[str], object], text: str) -> float:
+def _seconds(work: Callable[[T], object], given: T) -> float:
     """Of the processor, the least of some tries."""
     took = list[float]()
     for _ in range(TIMES):
         began = time.process_time_ns()
-        work(text)
+        work(given)
         took.append((time.process_time_ns() - began) / 1e9)
     return min(took)
 

@@ -34,6 +34,8 @@ class Hall(Protocol):
 
 
 class GatewayHall:
+    """Each space has an agent of its own: one that is in several would hold a call until it says where to."""
+
     def __init__(self, stage: Stage, model: str) -> None:
         self._stage = stage
         self._house = stage.house
@@ -42,11 +44,10 @@ class GatewayHall:
 
     async def fill(self, count: int) -> Audience:
         house = self._house
-        agent_id = await house.agent(self._model)
-        space_id, other = await house.space(agent_id), await house.space(agent_id)
         line = Line(house.port)
-        told = expect(await line.ask(house.run(other)))
+        told = expect(await line.ask(house.run(await house.spaces_for(self._model))))
         line.close()
+        space_id = await house.spaces_for(self._model)
         crowd = Crowd(house.port, lambda _: house.read(space_id), opening=b"event: snapshot")
         await crowd.open(count)
         return Audience(crowd, house.port, house.post(space_id), told.deltas)
