@@ -14,7 +14,7 @@ from roomful.bench.figures import Figure, at_least, at_most, below
 from roomful.bench.marks import Watch, delta
 from roomful.bench.picture import picture
 from roomful.bench.progress import Progress
-from roomful.bench.report import Measured, table
+from roomful.bench.report import Machine, Measured, note, table
 
 FIGURES = [
     Figure("slow & steady", "ms", 6.0, 2.0, at_most(2.5)),
@@ -49,6 +49,14 @@ def test_the_picture_has_a_bar_for_each_goal_as_long_as_the_goal_is_used() -> No
     assert bars == [("over", "360.0"), ("ok", "200.0"), ("ok", "82.3"), ("ok", "60.0")]
     words = [text.text for text in root.iter("{http://www.w3.org/2000/svg}text")]
     assert {"slow & steady", "3.00 ×  (≤ 2.5 ×)", "2 cores <here>"} <= set(words)
+
+
+@pytest.mark.parametrize(
+    ("load", "more"), [(0.4, "."), (2.5, ". Others were at work: measure again when it is quiet.")]
+)
+def test_a_machine_that_was_busy_is_told_of(load: float, more: str) -> None:
+    said = note(Machine("Linux x86", 4, "3.11.7", load), is_quick=False)
+    assert said == f"4 cores, Linux x86, Python 3.11.7, load {load} when it began{more}"
 
 
 class Screen(io.StringIO):

@@ -15,7 +15,7 @@ from roomful.bench.gauge import raise_file_limit
 from roomful.bench.picture import picture
 from roomful.bench.processes import CannotMeasure, Cores
 from roomful.bench.progress import Progress
-from roomful.bench.report import Measured, as_json, machine, table
+from roomful.bench.report import Machine, Measured, as_json, note, table, this_machine
 from roomful.bench.scenarios import SCENARIOS
 from roomful.bench.sizes import QUICK, Sizes
 from roomful.bench.stage import Stage
@@ -39,12 +39,13 @@ def bench(wanted: Wanted) -> int:
     names, sizes = _names(wanted.only), _sizes(wanted)
     if not wanted.out.is_dir():
         raise Invalid(f"--out: {wanted.out} is no folder")
+    machine = this_machine()
     try:
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
             measured = runner.run(_measure_all(names, sizes))
     except asyncio.CancelledError:
         return TERMINATED
-    _tell(measured, wanted, sizes)
+    _tell(measured, machine, wanted, sizes)
     return 1 if any(each.failed for each in measured) else 0
 
 
@@ -89,14 +90,10 @@ async def _measure(name: str, cores: Cores, sizes: Sizes, progress: Progress) ->
             return Measured(name, failed=str(error) or type(error).__name__)
 
 
-def _tell(measured: list[Measured], wanted: Wanted, sizes: Sizes) -> None:
-    at = SystemClock().iso()
-    told = as_json(measured, at=at, repeats=sizes.repeats, is_quick=wanted.is_quick)
-    here = machine()
-    caption = f"{here['cores']} cores, {here['system']}, Python {here['python']}, {at[:10]}"
-    if wanted.is_quick:
-        caption += "; quick: too little was measured for figures"
-    (wanted.out / "roomful-bench.json").write_bytes(told)
+def _tell(measured: list[Measured], machine: Machine, wanted: Wanted, sizes: Sizes) -> None:
+    at, said = SystemClock().iso(), note(machine, is_quick=wanted.is_quick)
+    told = as_json(measured, machine, at=at, repeats=sizes.repeats, is_quick=wanted.is_quick)
     figures = [figure for each in measured for figure in each.figures]
-    (wanted.out / "roomful-bench.svg").write_text(picture(figures, caption), encoding="utf-8")
-    print(told.decode() if wanted.prints_json else table(measured), flush=True)
+    (wanted.out / "roomful-bench.json").write_bytes(told)
+    (wanted.out / "roomful-bench.svg").write_text(picture(figures, f"{at[:10]}: {said}"), encoding="utf-8")
+    print(told.decode() if wanted.prints_json else f"{table(measured)}\n\n{said}", flush=True)

@@ -60,20 +60,43 @@ def number(value: float) -> str:
     return f"{value:.1f}" if abs(value) >= 10 else f"{value:.2f}"
 
 
-def machine() -> dict[str, Any]:
-    return {
-        "system": f"{platform.system()} {platform.machine()}",
-        "cores": os.cpu_count(),
-        "python": platform.python_version(),
-        "load": [round(each, 2) for each in os.getloadavg()],
-    }
+class Machine(msgspec.Struct, frozen=True):
+    system: str
+    cores: int
+    python: str
+    load: float
+    """How many wanted to run in the minute before."""
+
+    def __str__(self) -> str:
+        cores = f"{self.cores} core{'s' if self.cores > 1 else ''}"
+        return f"{cores}, {self.system}, Python {self.python}, load {self.load:.1f} when it began"
+
+    @property
+    def is_busy(self) -> bool:
+        return self.load > self.cores / 4
 
 
-def as_json(scenarios: list[Measured], *, at: str, repeats: int, is_quick: bool) -> bytes:
+def this_machine() -> Machine:
+    system = f"{platform.system()} {platform.machine()}"
+    return Machine(system, os.cpu_count() or 1, platform.python_version(), os.getloadavg()[0])
+
+
+def note(machine: Machine, *, is_quick: bool) -> str:
+    """How much the figures are worth."""
+    if is_quick:
+        return f"{machine}. Quick: too little was measured for figures."
+    return (
+        f"{machine}. Others were at work: measure again when it is quiet."
+        if machine.is_busy
+        else f"{machine}."
+    )
+
+
+def as_json(scenarios: list[Measured], machine: Machine, *, at: str, repeats: int, is_quick: bool) -> bytes:
     told = {
         "roomful": version("roomful"),
         "at": at,
-        "machine": machine(),
+        "machine": machine,
         "repeats": repeats,
         "quick": is_quick,
         "rows": [_told(each.name, figure) for each in scenarios for figure in each.figures],

@@ -18,26 +18,11 @@ STEADY: Final = 1.5
 
 async def arguments(stage: Stage) -> list[Figure]:
     size = stage.sizes.argument_characters
-    text, shorter = _order(size), _order(size // 10)
-    long, short = _fragments(text), _fragments(shorter)
-    follow, parse = await stage.by_turns(
-        (lambda: _seconds(_follow, long), lambda: _seconds(json.loads, text)), _called
-    )
-    many, few = await stage.by_turns(
-        (
-            lambda: _seconds(_follow, long) / len(text),
-            lambda: _seconds(_follow, short) / len(shorter),
-        ),
-        _called,
-    )
+    order, shorter, text = _order(size), _order(size // 10), _text(size)
+    many, few = await stage.by_turns((order, shorter), _each_followed)
     return [
-        Figure(
-            f"arguments of {size // 1000} KB followed as they grow",
-            "ms",
-            median(follow) * 1000,
-            median(parse) * 1000,
-            at_most(12),
-        ),
+        await _against_parsing(stage, f"arguments of {size // 1000} KB followed as they grow", order),
+        await _against_parsing(stage, f"one text of {size // 1000} KB followed as it grows", text),
         Figure(
             f"a character of {size // 1000} KB against one of {size // 10_000}",
             "ns",
@@ -48,6 +33,19 @@ async def arguments(stage: Stage) -> list[Figure]:
     ]
 
 
+async def _against_parsing(stage: Stage, what: str, text: str) -> Figure:
+    fragments = _fragments(text)
+    followed, parsed = await stage.by_turns(
+        (lambda: _seconds(_follow, fragments), lambda: _seconds(json.loads, text)), _called
+    )
+    return Figure(what, "ms", median(followed) * 1000, median(parsed) * 1000, at_most(12))
+
+
+async def _each_followed(text: str) -> float:
+    """Seconds for one character."""
+    return _seconds(_follow, _fragments(text)) / len(text)
+
+
 def _order(characters: int) -> str:
     """Arguments of every kind of value, about so long."""
     each = {"name": "chair", "price": 12.5, "inStock": True, "note": 'oak, "old"\n' + "x" * 60}
@@ -56,6 +54,11 @@ def _order(characters: int) -> str:
     order = {"targetSpaceId": "finance", "title": 'The "big" order', "items": items, "text": ""}
     order["text"] = "word " * ((characters - len(json.dumps(order))) // 5)
     return json.dumps(order)
+
+
+def _text(characters: int) -> str:
+    """What agents write most: words and hardly anything else, which no parser looks at closely."""
+    return json.dumps({"spaceId": "finance", "text": "word " * (characters // 5)})
 
 
 def _fragments(text: str) -> list[str]:
