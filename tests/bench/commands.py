@@ -1,6 +1,7 @@
 """`roomful bench` in a process of its own, and whoever it starts."""
 
 import os
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -31,3 +32,16 @@ def started_in(folder: Path) -> Sequence[int]:
         except OSError:
             continue
     return found
+
+
+def is_under_way(folder: Path) -> bool:
+    """Its gateway serves and has begun a run: from now on none of its servers would end by itself."""
+    for database in (folder / "scratch").glob("**/roomful.db"):
+        db = sqlite3.connect(f"file:{database}?mode=ro", uri=True)
+        try:
+            return db.execute("SELECT count(*) FROM runs").fetchone()[0] > 0
+        except sqlite3.OperationalError:  # its tables are not there yet
+            return False
+        finally:
+            db.close()
+    return False

@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from tests.bench.commands import begin, started_in
+from tests.bench.commands import begin, is_under_way, started_in
 from tests.servers.cluster import eventually
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -86,7 +86,8 @@ def test_every_scenario_is_measured(tmp_path: Path) -> None:
 def test_whoever_is_stopped_stops_those_it_started(tmp_path: Path, sent: signal.Signals, code: int) -> None:
     bench = begin(tmp_path, "--only", "streams")
     try:
-        eventually(lambda: len(started_in(tmp_path)) == 3, "the model, the raw server and the gateway")
+        eventually(lambda: is_under_way(tmp_path), "a run of the gateway")
+        assert len(started_in(tmp_path)) == 3, "the model, the raw server and the gateway"
         bench.send_signal(sent)
         table, _ = bench.communicate(timeout=30)
         assert (bench.returncode, table) == (code, "")
