@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from roomful.domain.errors import Invalid, RoomfulError, Unauthorized
-from roomful.settings import Settings, load_settings
+from roomful.settings import Settings, load_settings, split
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -63,6 +63,7 @@ def _parser() -> argparse.ArgumentParser:
     _stories(command)
     chat = command("chat", _chat, "Talk in a space from the terminal; through a pipe, in plain text.")
     _chatting(chat)
+    _benching(command("bench", _bench, "Measure this machine's gateway against the least its work can cost."))
     imports = command("import", None, "Bring in a conversation that another system recorded.")
     systems = imports.add_subparsers(title="systems", required=True, metavar="SYSTEM")
     _importing(systems)
@@ -86,6 +87,17 @@ def _chatting(chat: argparse.ArgumentParser) -> None:
     chat.add_argument(
         "--token", help="the token; others on this machine can see it: rather set ROOMFUL_TOKEN (default)"
     )
+
+
+def _benching(bench: argparse.ArgumentParser) -> None:
+    bench.add_argument("--quick", action="store_true", help="only see that all of it works")
+    bench.add_argument("--only", metavar="NAME,…", default="", help="these scenarios alone")
+    bench.add_argument("--repeats", metavar="N", type=int, help="how often each is measured (3)")
+    bench.add_argument("--storm", metavar="N", type=int, help="readers who come back at once (5000)")
+    bench.add_argument(
+        "--out", metavar="FOLDER", type=Path, default=Path(), help="for the picture and the JSON"
+    )
+    bench.add_argument("--json", action="store_true", help="print JSON instead of the table")
 
 
 def _importing(systems: Any) -> None:
@@ -281,6 +293,20 @@ def _chat(arguments: argparse.Namespace) -> int:
         raise Unauthorized("who are you? Set ROOMFUL_TOKEN, or name a file with --token-file")
     url = arguments.url or set_here.url
     return asyncio.run(chat(url, token, arguments.space, has_colours=set_here.has_colours))
+
+
+def _bench(arguments: argparse.Namespace) -> int:
+    from roomful.bench.command import Wanted, bench
+
+    wanted = Wanted(
+        out=arguments.out,
+        only=split(arguments.only),
+        is_quick=arguments.quick,
+        repeats=arguments.repeats,
+        storm=arguments.storm,
+        prints_json=arguments.json,
+    )
+    return bench(wanted)
 
 
 def _token_in(file: Path | None) -> str:

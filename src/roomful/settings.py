@@ -103,6 +103,11 @@ def check_settings(values: Mapping[str, Any]) -> Settings:
         raise Invalid(f"settings: {error}") from None
 
 
+def without_settings() -> dict[str, str]:
+    """The environment for a gateway that shall have none of the settings made here."""
+    return {name: value for name, value in os.environ.items() if not name.startswith(PREFIX)}
+
+
 class ChatSettings(msgspec.Struct, frozen=True):
     """What somebody who talks from a terminal has set there; the token is empty where none is."""
 
