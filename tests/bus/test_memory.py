@@ -5,7 +5,9 @@ from typing import Any
 
 import pytest
 
+from roomful.bus import memory
 from roomful.bus.memory import (
+    CROWD,
     FOLLOWED_SECONDS,
     LAG_BYTES,
     LAG_EVENTS,
@@ -14,7 +16,8 @@ from roomful.bus.memory import (
     MemoryBus,
     MemorySubscription,
 )
-from roomful.domain.events import Announcement, Position, TextDelta
+from roomful.domain.events import Announcement, Position, RunChanged, TextDelta
+from roomful.domain.runs import Trigger
 
 
 class Hands:
@@ -211,3 +214,87 @@ def test_many_waits_set_one_timer_and_a_closed_reader_leaves_none(monkeypatch: p
         assert [timer.cancelled() for timer in timers] == [True]
 
     asyncio.run(story())
+
+
+def _crowd(bus: MemoryBus, size: int) -> list[MemorySubscription]:
+    found = [bus.subscribe("s", bus.position("s")) for _ in range(size)]
+    return [one for one in found if one is not None]
+
+
+async def _heard(reader: MemorySubscription, most: int) -> list[list[str]]:
+    """What it took each time it was woken, until it has so much."""
+    heard: list[list[str]] = []
+    while sum(map(len, heard)) < most:
+        assert await reader.wait(10)
+        assert reader.cut is None
+        heard.append(_taken(reader))
+    return heard
+
+
+@pytest.mark.parametrize(("size", "wakings"), [(CROWD - 1, 10), (CROWD, 2)])
+def test_many_readers_are_told_at_once_then_of_what_came_together(
+    monkeypatch: pytest.MonkeyPatch, size: int, wakings: int
+) -> None:
+    monkeypatch.setattr(memory, "CROWD_SECONDS", 0.01)
+
+    async def story() -> None:
+        bus, _ = _bus()
+        listening = [asyncio.create_task(_heard(one, 10)) for one in _crowd(bus, size)]
+        for number in range(10):
+            await asyncio.sleep(0)
+            bus.publish("s", _words(str(number)))
+            await asyncio.sleep(0)
+        for heard in await asyncio.gather(*listening):
+            assert len(heard) == wakings
+            assert [word for words in heard for word in words] == [str(number) for number in range(10)]
+
+    asyncio.run(story())
+
+
+def test_no_reader_of_a_crowd_is_slow_because_it_was_not_told() -> None:
+    async def story() -> None:
+        bus, _ = _bus()
+        count = 3 * LAG_EVENTS
+        listening = [asyncio.create_task(_heard(one, count)) for one in _crowd(bus, CROWD)]
+        for number in range(count):
+            bus.publish("s", _words(str(number)))
+            if number % 100 == 0:
+                await asyncio.sleep(0)
+        assert [sum(map(len, heard)) for heard in await asyncio.gather(*listening)] == [count] * CROWD
+
+    asyncio.run(story())
+
+
+def _said_by(run_id: str | None, text: str) -> Announcement:
+    return Announcement(event=TextDelta(part_id="p", delta=text, offset=0), space_id="s", run_id=run_id)
+
+
+def test_a_narrowed_reader_hears_its_runs_those_they_call_and_what_is_of_no_run() -> None:
+    bus, _ = _bus()
+    narrow, wide = _crowd(bus, 2)
+    bus.publish("s", [_said_by("run_2", "before")])
+    assert _taken(narrow) == ["before"]
+    narrow.narrow(["run_1"])
+    called = RunChanged(
+        space_id="s", run_id="run_3", entity_id="e", status="running", trigger=Trigger(type="call"),
+        root_run_id="run_1",
+    )  # fmt: skip
+    bus.publish("s", [_said_by("run_1", "ours"), _said_by("run_2", "theirs"), _said_by("run_3", "early")])
+    bus.publish("s", [Announcement(event=called, space_id="s", run_id="run_3")])
+    bus.publish("s", [_said_by("run_3", "called"), _said_by(None, "everybody")])
+
+    assert _taken(narrow) == ["ours", "called", "everybody"]
+    assert _taken(wide) == ["before", "ours", "theirs", "early", "called", "everybody"]
+
+
+def test_a_narrowed_reader_is_cut_and_forgotten_as_any_other() -> None:
+    bus, clock = _bus()
+    [narrow] = _crowd(bus, 1)
+    narrow.narrow(["run_1"])
+    clock.time += FOLLOWED_SECONDS + 1
+    bus.publish("s", [_said_by("run_1", "still followed")])
+    assert _taken(narrow) == ["still followed"]
+    bus.renew(["s"])
+    assert narrow.cut == "renewed"
+    bus.publish("s", [_said_by("run_1", "nobody")])
+    assert not bus.is_followed("s")

@@ -14,6 +14,10 @@ LAG_EVENTS = 1024
 LAG_BYTES = 1024 * 1024
 WINDOW_EVENTS = 4 * LAG_EVENTS
 WINDOW_BYTES = 4 * LAG_BYTES
+CROWD = 32
+"""So many readers of a channel and more are told of what comes together, not of each thing alone."""
+CROWD_SECONDS = 50e-6
+"""How long they wait for more, for each of them: a crowd of a thousand hears of news 20 times a second."""
 FOLLOWED_SECONDS = 300.0
 SWEEP = 1000
 """How many channels there may be before those that nobody follows are looked for."""
@@ -123,13 +127,20 @@ class _Channel:
         "readers",
         "ready",
         "relays",
+        "shown",
         "sizes",
+        "telling",
+        "told_at",
         "volume",
     )
 
     def __init__(self, epoch: str) -> None:
         self.epoch = epoch
         self.head = 0
+        self.shown = 0
+        """How far the readers were told that there is something."""
+        self.told_at = 0.0
+        self.telling: asyncio.TimerHandle | None = None
         self.kept = 0
         """Bytes in the window."""
         self.volume = 0
@@ -181,6 +192,29 @@ class _Channel:
             self.kept -= self.sizes.popleft()
 
     def notice(self) -> None:
+        """The first news is told at once; what follows it closely waits for more, if many listen."""
+        if self.telling is not None and self.head - self.shown < LAG_EVENTS // 4:
+            return
+        if len(self.readers) < CROWD:
+            self._tell()
+            return
+        loop = asyncio.get_running_loop()
+        wait = self.told_at + len(self.readers) * CROWD_SECONDS - loop.time()
+        if wait <= 0 or self.head - self.shown >= LAG_EVENTS // 4:
+            self.told_at = loop.time()
+            self._tell()
+        else:
+            self.telling = loop.call_later(wait, self._tell_crowd, loop)
+
+    def _tell_crowd(self, loop: asyncio.AbstractEventLoop) -> None:
+        self.told_at = loop.time()
+        self._tell()
+
+    def _tell(self) -> None:
+        if self.telling is not None:
+            self.telling.cancel()
+            self.telling = None
+        self.shown = self.head
         for reader in list(self.readers):
             reader.notice()
 
@@ -254,7 +288,7 @@ class MemorySubscription:
         return entries
 
     async def wait(self, seconds: float) -> bool:
-        if self.cut or self._offset != self._log.head:
+        if self.cut or self._offset < self._log.shown:
             return True
         loop = asyncio.get_running_loop()
         self._until = loop.time() + seconds
