@@ -2,6 +2,7 @@
 
 import hashlib
 import importlib.util
+import traceback
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -88,7 +89,8 @@ def config_files(folder: Path) -> list[Path]:
 
 
 def load_functions(folder: Path) -> dict[str, PythonTool]:
-    """The functions marked with `@roomful.tool` in the folder's `tools.py`, if there is one."""
+    """The functions marked with `@roomful.tool` in the folder's `tools.py`, if there is one. Raises Invalid,
+    with the line, when it cannot be run."""
     path = folder / "tools.py"
     if not path.is_file():
         return {}
@@ -96,8 +98,21 @@ def load_functions(folder: Path) -> dict[str, PythonTool]:
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:  # the operator's own code, which may raise anything
+        raise Invalid(f"{path}{_line_of(error, path)}: {type(error).__name__}: {error}") from error
     return tools_in(vars(module))
+
+
+def _line_of(error: Exception, path: Path) -> str:
+    """The last line of the file that led to the error."""
+    if isinstance(error, SyntaxError):
+        return f", line {error.lineno}"
+    lines = [
+        frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(path)
+    ]
+    return f", line {lines[-1]}" if lines else ""
 
 
 async def load_agents(

@@ -108,9 +108,9 @@ def _tool_fields(agent: Fields) -> list[Fields]:
         name = values.get("name")
         label = name if isinstance(name, str) and name else f"tools[{index}]"
         if agent.tool:
-            tools.append(Fields(values, agent.problems, tool=agent.tool, path=agent.place(f"tools.{label}")))
+            tools.append(agent.below(f"tools.{label}", values))
         else:
-            tools.append(Fields(values, agent.problems, tool=label))
+            tools.append(Fields(values, agent.problems, tool=label, root=f"tools[{index}]"))
     return tools
 
 
@@ -143,7 +143,7 @@ def _inline(parent: Fields, dialect: Dialect, *, trusted: bool) -> Inline:
 
     def complete(config: Fields) -> Json:
         values: dict[str, Json] = {"name": config.tool[:128], "model": parent.raw("model"), **config.values}
-        agent = Fields(values, config.problems, tool=config.tool, path=config.path)
+        agent = Fields(values, config.problems, tool=config.tool, path=config.path, root=config.root)
         if not any(mark_of(tool) for tool in _tool_fields(agent)):
             values.setdefault("dialect", dialect)
         _read_agent(agent, "inline", trusted=trusted)

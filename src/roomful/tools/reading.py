@@ -58,18 +58,31 @@ class Fields:
     """One object of a configuration. A wrong value is noted as a problem and read as absent."""
 
     def __init__(
-        self, values: Mapping[str, Json], problems: Problems, *, tool: str = "", path: str = ""
+        self,
+        values: Mapping[str, Json],
+        problems: Problems,
+        *,
+        tool: str = "",
+        path: str = "",
+        root: str = "",
     ) -> None:
+        """`path` leads here from the tool, or from the agent, and `root` to where it begins."""
         self.values = values
         self.problems = problems
         self.tool = tool
         self.path = path
+        self.root = root
 
     def place(self, key: str) -> str:
         return f"{self.path}.{key}" if self.path else key
 
     def refuse(self, key: str, message: str) -> None:
-        self.problems.add(self.tool, self.place(key) if key else self.path, message)
+        place = self.place(key) if key else self.path
+        self.problems.add(self.tool, place, message, ".".join(part for part in (self.root, place) if part))
+
+    def below(self, key: str, values: Mapping[str, Json]) -> "Fields":
+        """An object in here."""
+        return Fields(values, self.problems, tool=self.tool, path=self.place(key), root=self.root)
 
     def has(self, key: str) -> bool:
         """Written and not null."""
@@ -155,7 +168,7 @@ class Fields:
         inner = as_object(value)
         if inner is None:
             return self.refuse(key, f"is {kind_of(value)}: write an object")
-        return Fields(inner, self.problems, tool=self.tool, path=self.place(key))
+        return self.below(key, inner)
 
     def items(self, key: str) -> list[Json]:
         value = self.values.get(key)

@@ -40,8 +40,7 @@ def read_servers(
     servers: list[McpServer] = []
     for index, value in enumerate(mcp.items("servers")):
         values = as_object(value)
-        path = mcp.place(f"servers[{index}]")
-        fields = Fields(values or {}, mcp.problems, tool=mcp.tool, path=path)
+        fields = mcp.below(f"servers[{index}]", values or {})
         if values is None:
             fields.refuse("", f'is {kind_of(value)}: write {{"name": …, "url": …}}')
             continue
@@ -123,7 +122,7 @@ def _by_tool(
     by_tool = as_object(value)
     if by_tool is None or (by_tool and set(by_tool) <= set(single)):
         return {ALL: read(fields, key)}
-    inner = Fields(by_tool, fields.problems, tool=fields.tool, path=fields.place(key))
+    inner = fields.below(key, by_tool)
     return {tool: read(inner, tool) for tool in by_tool}
 
 

@@ -72,7 +72,7 @@ def read_type(tool: Fields, kind: str, inline: Inline) -> Execution | None:
 def section(tool: Fields) -> Fields | None:
     """The `execution` of a tool that cannot do without; an image may be drawn with no more said."""
     if tool.raw("execution") is None:
-        return Fields({}, tool.problems, tool=tool.tool, path=tool.place("execution"))
+        return tool.below("execution", {})
     return tool.inner("execution")
 
 
