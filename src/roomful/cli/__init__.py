@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Sequence
 
-from roomful.cli import operating, projects, serving, stories, talking
+from roomful.cli import completing, operating, projects, serving, stories, talking
 from roomful.cli.parsing import Parser
 from roomful.domain.errors import RoomfulError
 
@@ -44,4 +44,5 @@ def make_parser() -> Parser:
     commands = parser.add_commands("commands", "COMMAND")
     for room in (serving, projects, talking, operating, stories):
         room.add_commands(commands)
+    completing.add_commands(commands, parser)
     return parser
