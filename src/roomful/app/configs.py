@@ -1,5 +1,6 @@
 """Agent configurations on their way in: checked, their secrets sealed; and from files into the store."""
 
+import difflib
 import hashlib
 import importlib.util
 import traceback
@@ -77,9 +78,19 @@ def read_config(path: Path) -> dict[str, Any]:
     """One agent configuration file, JSON or YAML."""
     try:
         text = path.read_text(encoding="utf-8")
+    except IsADirectoryError:
+        raise Invalid(f"{path}: is a folder: name the files in it, as in {path / '*.yaml'}") from None
+    except FileNotFoundError:
+        raise Invalid(f"{path}: there is no such file{_similar(path)}") from None
     except (OSError, UnicodeDecodeError) as error:
         raise Invalid(f"{path}: cannot be read: {error}") from None
     return parse_config(text, source=str(path))
+
+
+def _similar(path: Path) -> str:
+    beside = [each.name for each in path.parent.iterdir()] if path.parent.is_dir() else []
+    close = difflib.get_close_matches(path.name, beside, 1)
+    return f". Did you mean {path.with_name(close[0])}?" if close else ""
 
 
 def config_files(folder: Path) -> list[Path]:
@@ -101,7 +112,8 @@ def load_functions(folder: Path) -> dict[str, PythonTool]:
     try:
         spec.loader.exec_module(module)
     except Exception as error:  # the operator's own code, which may raise anything
-        raise Invalid(f"{path}{_line_of(error, path)}: {type(error).__name__}: {error}") from error
+        what = error.detail if isinstance(error, Invalid) else f"{type(error).__name__}: {error}"
+        raise Invalid(f"{path}{_line_of(error, path.absolute())}: {what}") from error
     return tools_in(vars(module))
 
 

@@ -10,11 +10,9 @@ from roomful.app.sealing import SecretBox
 from roomful.domain.agents import AgentSpec
 from roomful.domain.errors import Invalid
 from roomful.domain.tools import PythonFunction
-from roomful.models import load_script
+from roomful.models import load_script, wrong_provider
 from roomful.settings import Settings
 from roomful.tools import ConfigRefused, Problem, configure, find_literal_secrets
-
-_OUR_PROVIDERS = ("openai", "scripted")
 
 
 def validate(path: Path, settings: Settings) -> AgentSpec:
@@ -49,7 +47,7 @@ def _secrets(config: dict[str, Any], source: str) -> Iterator[Problem]:
 
 def _beside(spec: AgentSpec, path: Path) -> Iterator[Problem]:
     source = str(path)
-    if wrong := _wrong_provider(spec):
+    if wrong := wrong_provider(spec.model):
         yield Problem(source, "", "model", wrong, "model")
     scripts = path.parent / "scripts"
     if spec.model.provider == "scripted" and scripts.is_dir() and (wrong := _wrong_script(spec, scripts)):
@@ -61,15 +59,6 @@ def _beside(spec: AgentSpec, path: Path) -> Iterator[Problem]:
     ]
     for name, place, wrong in _wrong_functions(wanted, path.parent) if wanted else ():
         yield Problem(source, name, "execution.function", wrong, place)
-
-
-def _wrong_provider(spec: AgentSpec) -> str | None:
-    """Somebody else's provider may be anything; one that is nearly ours is a slip."""
-    name, model = spec.model.provider, spec.model.model
-    close = difflib.get_close_matches(name.lower(), _OUR_PROVIDERS, 1)
-    if name in _OUR_PROVIDERS or not close:
-        return None
-    return f'is of a provider {name!r} that nobody knows. Did you mean "{close[0]}:{model}"?'
 
 
 def _wrong_script(spec: AgentSpec, folder: Path) -> str | None:

@@ -17,7 +17,7 @@ from roomful.tools.problems import Problems
 from roomful.tools.reading import Fields, as_object, kind_of
 from roomful.tools.schemas import declared, wrong_object_schema
 from roomful.tools.templates import arguments_in, broken_in
-from roomful.tools.urls import wrong_url
+from roomful.tools.urls import EXAMPLE, wrong_url
 
 T = TypeVar("T")
 
@@ -38,7 +38,7 @@ def read_servers(
         return ()
     mcp.only(("servers",))
     servers: list[McpServer] = []
-    for index, value in enumerate(mcp.items("servers")):
+    for index, value in enumerate(mcp.items("servers", of='objects, as in [{"name": "files", "url": …}]')):
         values = as_object(value)
         fields = mcp.below(f"servers[{index}]", values or {})
         if values is None:
@@ -56,7 +56,7 @@ def _read_server(fields: Fields, rules: Rules, *, trusted: bool) -> McpServer | 
         ("name", "url", "transport", "command", "args", "headers", "allowedTools", "visibility", "approval"),
         {"tools": 'write "allowedTools"', "type": 'write "transport"'},
     )
-    name = fields.text("name", required=True, check=_wrong_server_name)
+    name = fields.text("name", required=True, check=_wrong_server_name, example="files")
     transport = fields.choice("transport", _TRANSPORTS) or ("stdio" if fields.has("command") else "http")
     url, command = _reach(fields, transport, trusted=trusted)
     headers = read_headers(fields)
@@ -88,7 +88,7 @@ def _reach(fields: Fields, transport: str, *, trusted: bool) -> tuple[str | None
         for key in ("command", "args"):
             if fields.has(key):
                 fields.refuse(key, 'contradicts "transport": "http": leave it out')
-        return fields.text("url", required=True, check=wrong_url), ()
+        return fields.text("url", required=True, check=wrong_url, example=EXAMPLE), ()
     if not trusted:
         key = "command" if fields.has("command") else "transport"
         fields.refuse(
