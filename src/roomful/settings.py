@@ -51,11 +51,12 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         str, about("host:port pairs on private networks that tools may reach, with commas.")
     ] = ""
     tool_env: Annotated[str, about("Names of variables that ${env.NAME} may read, with commas.")] = ""
-    limit_streams: Annotated[int, about("Open streams of one token. 0 is no limit, here and below.")] = 100
+    limit_streams: Annotated[int, about("Open streams of one entity. 0 is no limit, here and below.")] = 100
     limit_posts: Annotated[int, about("Posts, answers, uploads and searches of one token in a second.")] = 20
-    limit_space_posts: Annotated[int, about("Messages of people and services in one space in a second.")] = (
-        100
-    )
+    limit_space_posts: Annotated[
+        int | None,
+        about("Messages in one space in a second; five times ROOMFUL_LIMIT_POSTS if left out."),
+    ] = None
     limit_wrong_tokens: Annotated[
         int, about("Wrong tokens from one address in a minute, before nobody new is recognised there.")
     ] = 30
@@ -70,6 +71,11 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     google_api_key: Annotated[str | None, about("The key for images of Google.")] = None
     xai_api_key: Annotated[str | None, about("The key for images of xAI.")] = None
     log_level: Annotated[str, about("debug, info, warning or error.")] = "info"
+
+    @property
+    def space_posts(self) -> int:
+        """How many posts a second one space takes."""
+        return 5 * self.limit_posts if self.limit_space_posts is None else self.limit_space_posts
 
     def provider_key(self, name: str) -> str | None:
         """The operator's key of a provider of models or images, by the name of its variable."""

@@ -144,7 +144,7 @@ def test_the_list_has_every_kind_of_event() -> None:
 @pytest.mark.parametrize(
     "event", EVENTS, ids=[f"{number}-{event.type}" for number, event in enumerate(EVENTS)]
 )
-def test_an_event_is_read_as_it_was_written(event: SpaceEvent, form: Form) -> None:
+def test_an_event_is_read_as_it_was_written(event: SpaceEvent, form: int) -> None:
     written = frame(Announcement(event=event, space_id="room"), form) + b"\n"
     [read] = FrameReader().feed(written)
     assert read_event(read.name, read.data) == event

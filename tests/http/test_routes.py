@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from roomful.domain.wire import EVENT_LIMIT
 from tests.requirements import requirement
 from tests.servers.fake_openai import Answer, FakeOpenAI, call, text
 from tests.servers.roomful import Caller, Listener, Roomful, openai
@@ -87,3 +88,23 @@ def _one_run(
         assert sorted(e.data["spaceId"] for e in starts) == expected, cut
         stripped = {k: v for k, v in json.loads(arguments).items() if not k.startswith("targetSpace")}
         assert json.loads(told) == stripped
+
+
+def test_arguments_too_long_for_an_event_name_only_the_space_where_it_is_read(
+    house: Roomful, model: FakeOpenAI
+) -> None:
+    ada, bob = house.person("ada"), house.person("bob")
+    house.agent("agent", openai(model.base_url), CARD)
+    house.space("space-1", "ada", "agent")
+    house.space("space-2", "bob", "agent")
+    arguments = {"targetSpaceIds": ["space-1", "space-2"], "text": "x" * (EVENT_LIMIT + 100)}
+    model.answer(Answer(call("showCard", arguments, size=100_000)), Answer(text("ok")))
+    with ada.listen("space-1") as first, bob.listen("space-2") as second:
+        ada.say("space-1", "go")
+        first.wait_for("tool-call.complete")
+        second.wait_for("tool-call.complete")
+    for listener, space_id in ((first, "space-1"), (second, "space-2")):
+        cut = [event.data for event in listener.events if "truncated" in event.data]
+        assert {one["spaceId"] for one in cut} == {space_id}
+        assert all(one["url"].startswith(f"/api/spaces/{space_id}/messages") for one in cut)
+        assert any(event.name == "tool-input-delta" and event.data in cut for event in listener.events)

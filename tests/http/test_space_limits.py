@@ -2,6 +2,9 @@
 
 from pathlib import Path
 
+import pytest
+
+from roomful.settings import check_settings
 from tests.servers.inhouse import InHouse
 from tests.servers.roomful import Roomful
 
@@ -71,3 +74,11 @@ def test_where_a_request_comes_from_is_believed_of_known_proxies_only(tmp_path: 
         limits = {"ROOMFUL_PROXIES": proxies, "ROOMFUL_LIMIT_WRONG_TOKENS": "1"}
         with Roomful(folder, **limits) as house:
             assert guesses(house) == statuses
+
+
+@pytest.mark.parametrize(
+    ("said", "posts"),
+    [({}, 100), ({"limit_posts": 0}, 0), ({"limit_posts": 7}, 35), ({"limit_space_posts": 3}, 3)],
+)
+def test_what_is_not_said_of_a_space_follows_from_what_one_may_post(said: dict[str, int], posts: int) -> None:
+    assert check_settings(said).space_posts == posts

@@ -120,6 +120,12 @@ class InHouse(Roomful):
         assert self._running is not None
         return self._running.inside
 
+    @property
+    def tasks(self) -> int:
+        """How many there are on its loop."""
+        assert self._running is not None
+        return self._running.tasks
+
     def kill(self) -> None:
         raise AssertionError("a thread cannot be killed: use Roomful, which is a process")
 
@@ -159,6 +165,10 @@ class _Running:
     def inside(self) -> House:
         assert self._gateway is not None
         return self._gateway.house
+
+    @property
+    def tasks(self) -> int:
+        return len(asyncio.all_tasks(self._loop))
 
     @property
     def outside_bus(self) -> InMemoryBus:

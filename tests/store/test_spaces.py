@@ -109,6 +109,19 @@ async def test_members_are_listed_in_the_order_they_joined(store: Store, clock: 
     assert await store.role("nowhere", "ann") is None
 
 
+async def test_the_members_of_all_spaces_of_somebody_are_those_of_each(
+    store: Store, clock: HandClock
+) -> None:
+    await settle_in(store)
+    await store.commit([AddSpace(space("t")), AddSpace(space("u")), AddSpace(space("v"))])
+    for newcomer, space_id in (("bo", "t"), ("ann", "t"), ("ann", "u"), ("bo", "v"), ("bo", "s")):
+        clock.seconds += 1
+        await store.commit([PutMember(space_id, newcomer, "reader")])
+
+    assert await store.fellows("ann") == {id: await store.members(id) for id in ("s", "t", "u")}
+    assert await store.fellows("nobody") == {}
+
+
 async def test_a_member_is_called_by_its_name_of_today(store: Store) -> None:
     await settle_in(store)
     await store.commit([EraseEntity("ann", LATER)])

@@ -10,7 +10,7 @@ import pytest
 
 from roomful.bus.memory import LAG_BYTES
 from roomful.domain.events import TextDelta
-from roomful.web import server
+from roomful.web import connection
 from roomful.web.server import Server
 from tests.web.visiting import PATIENCE, Visit, story
 
@@ -110,7 +110,7 @@ async def test_a_client_that_stops_reading_is_disconnected(house: Visit) -> None
 async def test_a_client_that_says_nothing_is_not_waited_for(
     house: Visit, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(server, "HEAD_SECONDS", 0.05)
+    monkeypatch.setattr(connection, "HEAD_SECONDS", 0.05)
     async with serving(house) as running, asyncio.timeout(PATIENCE):
         silent, _ = await running.dial()
         slow, writer = await running.dial()

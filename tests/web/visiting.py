@@ -280,12 +280,17 @@ class Visit:
     def announce(self, space_id: str, event: SpaceEvent, **more: Any) -> None:
         self.house.announcer([Announcement(event=event, space_id=space_id, **more)])
 
-    async def close(self) -> None:
+    async def leave(self) -> None:
+        """Whoever still reads hangs up."""
         for stream in self._streams:
             stream.hang_up()
             stream.hold.set()
             if stream.task is not None:
                 await asyncio.wait([stream.task], timeout=PATIENCE)
+        self._streams.clear()
+
+    async def close(self) -> None:
+        await self.leave()
         await self.house.store.close()
 
 

@@ -6,20 +6,17 @@ import importlib.util
 import traceback
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from roomful.app.clock import RandomIds
 from roomful.app.sealing import SecretBox
 from roomful.domain.agents import Agent, AgentSpec
 from roomful.domain.audit import digest_of
 from roomful.domain.changes import AddEntity, Change, PutAgent
 from roomful.domain.entities import ADMIN, OPERATOR, Entity
 from roomful.domain.errors import Conflict, Invalid
-from roomful.domain.ports import Clock, Store
 from roomful.domain.shape import encode_json
 from roomful.executors.python import PythonTool, tools_in
 from roomful.settings import Settings
-from roomful.spaces.auditing import AuditLog
 from roomful.tools import (
     configure,
     find_literal_secrets,
@@ -28,6 +25,9 @@ from roomful.tools import (
     parse_config,
     seal_secrets,
 )
+
+if TYPE_CHECKING:
+    from roomful.web import House
 
 ENDINGS = (".yaml", ".yml", ".json")
 
@@ -127,12 +127,10 @@ def _line_of(error: Exception, path: Path) -> str:
     return f", line {lines[-1]}" if lines else ""
 
 
-async def load_agents(
-    store: Store, clock: Clock, configs: Configs, folder: Path, *, owner_id: str = ADMIN
-) -> list[str]:
+async def load_agents(house: "House", configs: Configs, folder: Path, *, owner_id: str = ADMIN) -> list[str]:
     """Puts every configuration of a folder into the store."""
     files = ((str(path), read_config(path)) for path in config_files(folder))
-    return await put_agents(store, clock, configs, files, owner_id=owner_id)
+    return await put_agents(house, configs, files, owner_id=owner_id)
 
 
 def read_given(given: Iterable[Mapping[str, Any]]) -> list[tuple[str, dict[str, Any]]]:
@@ -149,8 +147,7 @@ def read_given(given: Iterable[Mapping[str, Any]]) -> list[tuple[str, dict[str, 
 
 
 async def put_agents(
-    store: Store,
-    clock: Clock,
+    house: "House",
     configs: Configs,
     given: Iterable[tuple[str, dict[str, Any]]],
     *,
@@ -163,22 +160,21 @@ async def put_agents(
         spec = configure(config, source=source, trusted=True)
         sealed = configs.check(config, source, trusted=True)
         try:
-            is_new = await _load_agent(store, clock, spec, sealed, owner_id)
+            is_new = await _load_agent(house, spec, sealed, owner_id)
         except Conflict:
-            is_new = await _load_agent(store, clock, spec, sealed, owner_id)
+            is_new = await _load_agent(house, spec, sealed, owner_id)
         if is_new:
             loaded.append(spec.id)
     return loaded
 
 
-async def _load_agent(
-    store: Store, clock: Clock, spec: AgentSpec, config: dict[str, Any], owner_id: str
-) -> bool:
+async def _load_agent(house: "House", spec: AgentSpec, config: dict[str, Any], owner_id: str) -> bool:
     """Whether it had to be stored. Conflict when another gateway did that in between."""
+    store = house.store
     known = await store.agent(spec.id)
     if known is not None and known.config == config and owner_id in (ADMIN, known.owner_id):
         return False
-    now = clock.iso()
+    now = house.clock.iso()
     changes: list[Change] = []
     if await store.entity(spec.id) is None:
         changes.append(AddEntity(Entity(id=spec.id, name=spec.name, kind="agent", created_at=now)))
@@ -188,8 +184,6 @@ async def _load_agent(
     )
     action = "agent.changed" if known else "agent.created"
     detail = {"configDigest": digest_of(config)}
-    told = AuditLog(clock, RandomIds())(
-        OPERATOR, action, agent_id=agent.id, entity_id=agent.id, detail=detail
-    )
+    told = house.audit(OPERATOR, action, agent_id=agent.id, entity_id=agent.id, detail=detail)
     await store.commit([*changes, PutAgent(agent), told])
     return True

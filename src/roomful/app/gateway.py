@@ -76,7 +76,7 @@ class Gateway:
         limits = Limits(
             settings.limit_posts,
             settings.limit_streams,
-            space_posts_per_second=settings.limit_space_posts,
+            space_posts_per_second=settings.space_posts,
             wrong_tokens_per_minute=settings.limit_wrong_tokens,
         )
 
@@ -232,8 +232,8 @@ class Gateway:
             await clock.agree(store)
             self.house.worker.each_tick(partial(clock.agree, store))
         if settings.agents is not None:
-            await load_agents(store, clock, self._configs, Path(settings.agents))
-        await put_agents(store, clock, self._configs, given)
+            await load_agents(self.house, self._configs, Path(settings.agents))
+        await put_agents(self.house, self._configs, given)
         if settings.demo:
             from roomful.app.demo import build_demo
 

@@ -1,6 +1,7 @@
 """One process that serves: from the first run it takes to the last one it hands over, and never longer."""
 
 import asyncio
+import gc
 import logging
 import os
 import signal
@@ -39,6 +40,7 @@ async def serve(
     _answer_signals(server.handle_exit)
     try:
         await gateway.start()
+        _collect_rarely()
         await server.serve(sockets)
     finally:
         if lifeline is not None:
@@ -46,6 +48,14 @@ async def serve(
         await gateway.close()
         _answer_signals(signal.SIG_IGN)
         _leave_in(THREAD_SECONDS)
+
+
+def _collect_rarely() -> None:
+    """What is there when serving begins stays. Nearly all that comes later goes without the collector, which
+    would else walk through it for every few hundred objects."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(10_000, 10, 10)
 
 
 def _answer_signals(how: Callable[[int, FrameType | None], None] | signal.Handlers) -> None:

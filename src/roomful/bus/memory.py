@@ -2,11 +2,12 @@
 
 import asyncio
 from collections import deque
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from itertools import islice
 
-from roomful.domain.events import Announcement, CallInput, CutReason, Position, TextDelta
+from roomful.domain.events import Announcement, CallInput, CutReason, Position, RunChanged, TextDelta
 from roomful.domain.ports import Clock, Entry
+from roomful.domain.shape import UNSET
 from roomful.domain.wire import Form, frame
 
 LAG_EVENTS = 1024
@@ -33,7 +34,7 @@ class MemoryBus:
     def publish(self, channel: str, announcements: Sequence[Announcement]) -> None:
         if (log := self._channels.get(channel)) is None:
             return
-        if log.readers or log.relays or self._clock.now() - log.followed_at < FOLLOWED_SECONDS:
+        if log.is_in_use or self._clock.now() - log.followed_at < FOLLOWED_SECONDS:
             log.extend(announcements)
         else:
             self._leave(channel)
@@ -76,15 +77,14 @@ class MemoryBus:
     def close(self, reason: CutReason) -> None:
         """Ends every subscription."""
         for log in self._channels.values():
-            for reader in list(log.readers):
-                reader.close(reason)
+            log.close(reason)
 
     def _sweep(self) -> None:
         """Forgets what nobody follows: ended runs and people who left are never published to again."""
         since = self._clock.now() - FOLLOWED_SECONDS
         fed = {name for log in self._channels.values() for name in log.relays}
         for name, log in list(self._channels.items()):
-            if not log.readers and not log.relays and name not in fed and log.followed_at < since:
+            if not log.is_in_use and name not in fed and log.followed_at < since:
                 self._leave(name)
         self._sweep_at = max(SWEEP, 2 * len(self._channels))
 
@@ -113,6 +113,8 @@ class MemoryBus:
 
 class _Channel:
     __slots__ = (
+        "branches",
+        "branches_of",
         "entries",
         "epoch",
         "followed_at",
@@ -136,36 +138,96 @@ class _Channel:
         self.sizes: deque[int] = deque()
         self.readers: dict[MemorySubscription, None] = {}
         self.relays: dict[str, _Channel] = {}
+        self.branches: dict[_Branch, None] = {}
+        self.branches_of: dict[str, dict[_Branch, None]] = {}
+        """By run."""
         self.followed_at = 0.0
         self.ready: asyncio.Future[None] | None = None
+
+    @property
+    def is_in_use(self) -> bool:
+        return bool(self.readers or self.branches or self.relays)
 
     def renew(self, epoch: str) -> None:
         """Those who read now may still take what came before it."""
         self.epoch = epoch
+        self.close("renewed")
+
+    def close(self, reason: CutReason) -> None:
         for reader in list(self.readers):
-            reader.close("renewed")
+            reader.close(reason)
+        for branch in list(self.branches):
+            branch.close(reason)
 
     def extend(self, announcements: Sequence[Announcement]) -> None:
         for announcement in announcements:
             size = _size(announcement)
-            self.head += 1
-            self.volume += size
-            self.kept += size
-            self.entries.append(Entry(self.head, announcement))
-            self.sizes.append(size)
+            entry = Entry(self.head + 1, announcement)
+            self.add(entry, size)
+            if self.branches:
+                self._branch_off(entry, size)
+        self.notice()
+        for relay in self.relays.values():
+            relay.extend(announcements)
+
+    def add(self, entry: Entry, size: int) -> None:
+        self.head += 1
+        self.volume += size
+        self.kept += size
+        self.entries.append(entry)
+        self.sizes.append(size)
         while len(self.entries) > WINDOW_EVENTS or self.kept > WINDOW_BYTES:
             self.entries.popleft()
             self.kept -= self.sizes.popleft()
+
+    def notice(self) -> None:
         for reader in list(self.readers):
             reader.notice()
-        for relay in self.relays.values():
-            relay.extend(announcements)
+
+    def leave(self, reader: "MemorySubscription") -> None:
+        self.readers.pop(reader, None)
+
+    def _branch_off(self, entry: Entry, size: int) -> None:
+        run_id, event = entry.announcement.run_id, entry.announcement.event
+        if run_id is not None and isinstance(event, RunChanged) and event.root_run_id is not UNSET:
+            for branch in tuple(self.branches_of.get(event.root_run_id, ())):
+                branch.hear(run_id)
+        for branch in self.branches if run_id is None else self.branches_of.get(run_id, ()):
+            branch.add(entry, size)
+            branch.notice()
 
     def since(self, offset: int) -> list[Entry]:
         """From the newest one backwards: who follows closely does not walk through the whole window."""
         entries = list(islice(reversed(self.entries), self.head - offset))
         entries.reverse()
         return entries
+
+
+class _Branch(_Channel):
+    """What one reader wants of a channel: some runs, and all that is of no run."""
+
+    __slots__ = ("_runs", "_trunk")
+
+    def __init__(self, trunk: _Channel, run_ids: Iterable[str]) -> None:
+        super().__init__(trunk.epoch)
+        self._trunk = trunk
+        self._runs: list[str] = []
+        trunk.branches[self] = None
+        for run_id in run_ids:
+            self.hear(run_id)
+
+    def hear(self, run_id: str) -> None:
+        self._runs.append(run_id)
+        self._trunk.branches_of.setdefault(run_id, {})[self] = None
+
+    def leave(self, reader: "MemorySubscription") -> None:
+        super().leave(reader)
+        self._trunk.branches.pop(self, None)
+        for run_id in self._runs:
+            branches = self._trunk.branches_of.get(run_id, {})
+            branches.pop(self, None)
+            if not branches:
+                self._trunk.branches_of.pop(run_id, None)
 
 
 class MemorySubscription:
@@ -206,6 +268,14 @@ class MemorySubscription:
         finally:
             self._waiter = None
 
+    def narrow(self, run_ids: Iterable[str]) -> None:
+        assert self._offset == self._log.head, "what was there has been taken"
+        if self.cut is None:
+            self._log.leave(self)
+            self._log = _Branch(self._log, run_ids)
+            self._offset = self._volume = 0
+            self._log.readers[self] = None
+
     def notice(self) -> None:
         lag = self._log.head - self._offset
         if lag > LAG_EVENTS or self._log.volume - self._volume > LAG_BYTES:
@@ -214,7 +284,7 @@ class MemorySubscription:
             self._waiter.set_result(True)
 
     def close(self, reason: CutReason = "closed") -> None:
-        self._log.readers.pop(self, None)
+        self._log.leave(self)
         if self.cut is not None:
             return
         self.cut = reason
@@ -250,5 +320,8 @@ def _size(announcement: Announcement) -> int:
     if isinstance(event, TextDelta):
         return len(event.delta) + 96
     if isinstance(event, CallInput):
-        return 96 + sum(len(value) if isinstance(value, str) else 64 for _, _, value in event.ops)
+        size = 96
+        for _, _, value in event.ops:
+            size += len(value) if isinstance(value, str) else 64
+        return size
     return len(frame(announcement, Form.OPS))

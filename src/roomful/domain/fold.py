@@ -47,6 +47,7 @@ class _Growing:
         self.pieces: list[str] = []
         self.length = 0
         self.texts: dict[str, list[str]] = {}
+        """Of the arguments, by their pointers."""
 
     def add_text(self, event: TextDelta) -> None:
         new = event.delta[self.length - event.offset :] if event.offset < self.length else event.delta
@@ -60,11 +61,11 @@ class _Growing:
             return
         for op in ops:
             kind, path, value = op
-            keys = unpointer(path)
-            if kind == "append" and len(keys) == 1:
-                if keys[0] not in self.texts:
-                    self.part.args = apply_ops(self.part.args, [("append", path, "")])  # Its place is kept.
-                self.texts.setdefault(keys[0], []).append(value)
+            if kind == "append" and path in self.texts:
+                self.texts[path].append(value)
+            elif kind == "append" and path.count("/") == 1:
+                self.part.args = apply_ops(self.part.args, [("append", path, "")])  # Its place is kept.
+                self.texts[path] = [value]
             else:
                 self.part.args = apply_ops(self.part.args, [op])
 
@@ -73,7 +74,8 @@ class _Growing:
         if isinstance(part, ToolCallPart):
             if self.texts:
                 args = dict(cast("dict[str, Json]", part.args))
-                for key, pieces in self.texts.items():
+                for path, pieces in self.texts.items():
+                    [key] = unpointer(path)
                     args[key] = args.get(key, "") + "".join(pieces)
                 part.args, self.texts = args, {}
         elif self.pieces:

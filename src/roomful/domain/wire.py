@@ -1,6 +1,6 @@
 """Events as bytes. Each is encoded once per form, and every reader of that form gets the same bytes."""
 
-import enum
+from typing import Final
 
 import msgspec
 
@@ -10,43 +10,49 @@ from roomful.domain.shape import Json, encode_json
 EVENT_LIMIT = 256 * 1024
 
 
-class Form(enum.IntFlag):
-    """How a reader wants events: arguments as operations, the older event names, several spaces in one."""
+class Form:
+    """How a reader wants events: arguments as operations, the older event names, several spaces in one. Plain
+    numbers to be added up: every event asks for them several times."""
 
-    PLAIN = 0
-    OPS = 1
-    V1 = 2
-    MANY = 4
+    PLAIN: Final = 0
+    OPS: Final = 1
+    V1: Final = 2
+    MANY: Final = 4
 
 
-def event_name(event: SpaceEvent, form: Form) -> str:
+_DELTAS = (CallInput, TextDelta)
+_MATTERS: dict[type, int] = {
+    CallInput: Form.OPS | Form.MANY,
+    TextDelta: Form.MANY,
+    CallCompleted: Form.V1,
+}
+"""What of a form makes a difference to an event. Every other event is the same in all of them."""
+
+
+def event_name(event: SpaceEvent, form: int) -> str:
     if form & Form.V1 and isinstance(event, CallCompleted):
         return "tool-call.result"
     return event.type
 
 
-def event_data(event: SpaceEvent, form: Form, space_id: str) -> bytes:
-    if not space_id:
-        data = encode_json(_of_no_space(event, form))
-    else:
-        data = encode_json(_body(event, form))
-        if form & Form.MANY and isinstance(event, CallInput | TextDelta):
-            data = b'{"spaceId":' + encode_json(space_id) + b"," + data[1:]
-    if len(data) > EVENT_LIMIT:
-        data = encode_json({"truncated": True, "spaceId": space_id, "url": _url(event, space_id)})
-    return data
+def event_data(event: SpaceEvent, form: int, space_id: str) -> bytes:
+    data = _whole(event, form, space_id)
+    return data if len(data) <= EVENT_LIMIT else _truncated(event, space_id)
 
 
-def frame(announcement: Announcement, form: Form) -> bytes:
+def frame(announcement: Announcement, form: int) -> bytes:
     """The event and data lines of one SSE frame, without its id and without the closing blank line."""
-    key = (form, announcement.space_id) if form & Form.MANY else form
-    encoded = announcement.encoded.get(key)
-    if encoded is None:
-        event = announcement.event
-        data = event_data(event, form, announcement.space_id)
-        encoded = b"event: " + event_name(event, form).encode() + b"\ndata: " + data + b"\n"
-        announcement.encoded[key] = encoded
-    return encoded
+    event, space_id, encoded = announcement.event, announcement.space_id, announcement.encoded
+    form &= _MATTERS.get(type(event), Form.PLAIN)
+    known = encoded.get(form) or encoded.get((form, space_id))
+    if known is None:
+        data = _whole(event, form, space_id)
+        names_space = form & Form.MANY or len(data) > EVENT_LIMIT
+        if len(data) > EVENT_LIMIT:
+            data = _truncated(event, space_id)
+        known = b"event: " + event_name(event, form).encode() + b"\ndata: " + data + b"\n"
+        encoded[(form, space_id) if names_space else form] = known
+    return known
 
 
 def one_frame(name: str, data: bytes, position: str | None = None) -> bytes:
@@ -54,7 +60,20 @@ def one_frame(name: str, data: bytes, position: str | None = None) -> bytes:
     return head + b"event: " + name.encode() + b"\ndata: " + data + b"\n\n"
 
 
-def _body(event: SpaceEvent, form: Form) -> Json:
+def _whole(event: SpaceEvent, form: int, space_id: str) -> bytes:
+    if not space_id:
+        return encode_json(_of_no_space(event, form))
+    data = encode_json(_body(event, form))
+    if form & Form.MANY and isinstance(event, _DELTAS):
+        return b'{"spaceId":' + encode_json(space_id) + b"," + data[1:]
+    return data
+
+
+def _truncated(event: SpaceEvent, space_id: str) -> bytes:
+    return encode_json({"truncated": True, "spaceId": space_id, "url": _url(event, space_id)})
+
+
+def _body(event: SpaceEvent, form: int) -> Json:
     if not isinstance(event, CallInput):
         return event
     if form & Form.OPS or event.so_far is None:
@@ -62,7 +81,7 @@ def _body(event: SpaceEvent, form: Form) -> Json:
     return {"toolCallId": event.tool_call_id, "partialArgs": event.so_far.at(event.mark)}
 
 
-def _of_no_space(event: SpaceEvent, form: Form) -> Json:
+def _of_no_space(event: SpaceEvent, form: int) -> Json:
     """On a run's own stream: what has no space has no message and no part there either."""
     return {name: value for name, value in msgspec.to_builtins(_body(event, form)).items() if value != ""}
 

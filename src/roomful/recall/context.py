@@ -38,7 +38,8 @@ class Scene(msgspec.Struct, frozen=True):
 
 async def look_around(store: Store, agent_id: str) -> Scene:
     writable = [space for space, role in await store.spaces_of(agent_id) if role != "reader"]
-    members = {space.id: await store.members(space.id) for space in writable}
+    fellows = await store.fellows(agent_id)
+    members = {space.id: fellows.get(space.id, []) for space in writable}
     return Scene(spaces=tuple(writable), members=members)
 
 

@@ -28,6 +28,7 @@ from roomful.domain.messages import Message, Part
 from roomful.domain.ports import Bus
 from roomful.domain.runs import Run
 
+STARTS = (TextStarted, CallStarted)
 _PER_SPACE = (CallStarted, CallInput, CallReady, CallCompleted, CallFailed)
 """On a run's own stream these are told once and whole, not once per space."""
 _GROWTH = (TextDelta, CallInput, TextEnded, SubagentCall, SubagentText, SubagentEnded)
@@ -197,7 +198,7 @@ class Announcer:
             self._adopt(event.message, is_own=is_own)
             return
         view = self._views.get(space_id)
-        if isinstance(event, TextStarted | CallStarted):
+        if isinstance(event, STARTS):
             view = view or self._view(space_id)
             if is_own:
                 self._own.add(event.message_id)

@@ -1,7 +1,7 @@
 """What a space holds, as of a position in its stream: the fold of every event up to it, no more, no less."""
 
 from collections.abc import Callable, Mapping
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
 
 import msgspec
 
@@ -20,6 +20,9 @@ from roomful.spaces.trails import trees, with_trails
 T = TypeVar("T")
 PAGE = 50
 _decode = msgspec.json.Decoder(Message).decode
+
+_Seen: TypeAlias = Message | msgspec.Raw
+"""A message for one viewer: as it is stored where that is all of it."""
 
 
 class Page(Noun):
@@ -63,20 +66,20 @@ class History:
         """A page as this viewer may see it, for those who go on by following the space."""
         await self._announcer.follows(space_id)
         asked = _Asked(space_id, before, after, limit, query, of_run)
-        messages, more, position = await self._read(asked, viewer, lambda: self._announcer.position(space_id))
-        return Page(messages=messages, position=str(position), has_more=more)
+        seen, more, position = await self._read(asked, viewer, lambda: self._announcer.position(space_id))
+        return Page(messages=list(map(_raw, seen)), position=str(position), has_more=more)
 
     async def look(
         self, space_id: str, viewer: str | None, *, limit: int, before: int | None = None, query: str = ""
     ) -> list[msgspec.Raw]:
         """The last messages, or the last with these words, for those who only look."""
         asked = _Asked(space_id, before, None, limit, query or None)
-        messages, _, _ = await self._read(asked, viewer, lambda: None)
-        return messages
+        seen, _, _ = await self._read(asked, viewer, lambda: None)
+        return list(map(_raw, seen))
 
     async def _read(
         self, asked: "_Asked", viewer: str | None, where: Callable[[], T]
-    ) -> tuple[list[msgspec.Raw], bool, T]:
+    ) -> tuple[list[_Seen], bool, T]:
         """With where the stream was at that moment."""
 
         def as_of_now() -> tuple[T, dict[str, bytes]]:
@@ -115,7 +118,9 @@ class History:
         """The last messages, or those before the `skipped` last ones, decoded, for those who think about
         them."""
         before = await self._seq_from_end(space_id, skipped) if skipped else None
-        return [_decode(raw) for raw in await self.look(space_id, viewer, before=before, limit=limit)]
+        asked = _Asked(space_id, before, None, limit, None)
+        seen, _, _ = await self._read(asked, viewer, lambda: None)
+        return [one if isinstance(one, Message) else _decode(one) for one in seen]
 
     async def _seq_from_end(self, space_id: str, count: int) -> int:
         """The `seq` behind which there are less than `count` messages: a space leaves none out."""
@@ -147,9 +152,7 @@ def _as_it_grew(row: StoredMessage, growing: Mapping[str, bytes]) -> StoredMessa
     return encode_json(with_answers(_decode(grown), _decode(row.body)))
 
 
-def _seen(
-    stored: StoredMessage | bytes, viewer: str | None, trails: Mapping[str, Child]
-) -> msgspec.Raw | None:
+def _seen(stored: StoredMessage | bytes, viewer: str | None, trails: Mapping[str, Child]) -> _Seen | None:
     """The message for this viewer; None when all of it is meant for somebody else."""
     if isinstance(stored, StoredMessage):
         if not stored.is_private and not stored.delegates:
@@ -157,7 +160,11 @@ def _seen(
         stored = stored.body
     message = _decode(stored)
     seen = as_seen_by(with_trails(message, trails), viewer)
-    return msgspec.Raw(encode_json(seen)) if seen.parts or not message.parts else None
+    return seen if seen.parts or not message.parts else None
+
+
+def _raw(seen: _Seen) -> msgspec.Raw:
+    return msgspec.Raw(encode_json(seen)) if isinstance(seen, Message) else seen
 
 
 def view_of(snapshot: Snapshot) -> SpaceView:

@@ -34,7 +34,7 @@ from roomful.domain.messages import (
 from roomful.domain.ports import Clock, Ids, Store
 from roomful.domain.run_changes import Release, SaveRun, SaveStep, Unblock
 from roomful.domain.runs import Lease, Place, Run, RunStatus
-from roomful.spaces.announcer import Announcer, copy_of
+from roomful.spaces.announcer import STARTS, Announcer, copy_of
 from roomful.spaces.flow import Flow
 from roomful.spaces.later import Later
 from roomful.spaces.outbox import Outbox
@@ -440,7 +440,7 @@ class Voice:
     def _release(self, announcements: Sequence[Announcement]) -> None:
         for announcement in announcements:
             event = announcement.event
-            if isinstance(event, TextStarted | CallStarted):
+            if isinstance(event, STARTS):
                 event.seq = self._own.seqs.get(event.message_id, event.seq)
             elif isinstance(event, MessageChanged):
                 event.message.seq = self._own.seqs.get(event.message.id, event.message.seq)

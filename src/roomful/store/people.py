@@ -1,5 +1,7 @@
 """Entities, their tokens, and the configurations of agents."""
 
+from collections.abc import Sequence
+
 import msgspec
 
 from roomful.domain.agents import Agent
@@ -99,6 +101,14 @@ async def principal(reader: Reader, digest: bytes) -> Principal | None:
         (digest,),
     )
     return Principal(entity_id=rows[0][0], kind=rows[0][1], token_id=rows[0][2]) if rows else None
+
+
+async def known_tokens(reader: Reader, digests: Sequence[bytes]) -> set[bytes]:
+    if not digests:
+        return set()
+    marks = ", ".join("?" * len(digests))
+    rows = await reader.rows(f"SELECT digest FROM tokens WHERE digest IN ({marks})", tuple(digests))
+    return {bytes(digest) for (digest,) in rows}
 
 
 async def entity(reader: Reader, entity_id: str) -> Entity | None:

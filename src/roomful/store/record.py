@@ -104,6 +104,9 @@ class Record:
     async def principal(self, digest: bytes) -> Principal | None:
         return await people.principal(self._reader, digest)
 
+    async def known_tokens(self, digests: Sequence[bytes]) -> set[bytes]:
+        return await people.known_tokens(self._reader, digests)
+
     async def entity(self, entity_id: str) -> Entity | None:
         return await people.entity(self._reader, entity_id)
 
@@ -136,6 +139,9 @@ class Record:
 
     async def members(self, space_id: str) -> list[Member]:
         return await spaces.members(self._reader, space_id)
+
+    async def fellows(self, entity_id: str) -> dict[str, list[Member]]:
+        return await spaces.fellows(self._reader, entity_id)
 
     async def joined(self, space_id: str) -> dict[str, float]:
         return await spaces.joined(self._reader, space_id)

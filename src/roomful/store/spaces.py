@@ -40,6 +40,10 @@ UPDATE members SET read_seq = (
 _MEMBERS = """
 SELECT e.id, e.name, e.kind, m.role FROM members m JOIN entities e ON e.id = m.entity_id
 WHERE m.space_id = ? ORDER BY m.joined_at, e.id"""
+_FELLOWS = """
+SELECT m.space_id, e.id, e.name, e.kind, m.role
+FROM members own JOIN members m ON m.space_id = own.space_id JOIN entities e ON e.id = m.entity_id
+WHERE own.entity_id = ? ORDER BY m.space_id, m.joined_at, e.id"""
 _SPACES_OF = """
 SELECT s.body, m.role FROM members m JOIN spaces s ON s.id = m.space_id
 WHERE m.entity_id = ? ORDER BY s.created_at, s.id"""
@@ -163,6 +167,13 @@ async def role(reader: Reader, space_id: str, entity_id: str) -> Role | None:
 
 async def members(reader: Reader, space_id: str) -> list[Member]:
     return [Member(*row) for row in await reader.rows(_MEMBERS, (space_id,))]
+
+
+async def fellows(reader: Reader, entity_id: str) -> dict[str, list[Member]]:
+    found: dict[str, list[Member]] = {}
+    for space_id, *member in await reader.rows(_FELLOWS, (entity_id,)):
+        found.setdefault(space_id, []).append(Member(*member))
+    return found
 
 
 async def joined(reader: Reader, space_id: str) -> dict[str, float]:

@@ -1,10 +1,9 @@
 """What a model is told of an agent's tools, and what it says back, checked."""
 
-import copy
 from collections.abc import Mapping
 
 from roomful.domain.agents import AgentSpec
-from roomful.domain.shape import Json
+from roomful.domain.shape import Json, decode_json, encode_json
 from roomful.domain.tools import ModelTool, ToolSpec
 from roomful.tools.checking import errors_of
 from roomful.tools.dialects import RULES
@@ -20,7 +19,7 @@ def model_tools(spec: AgentSpec) -> tuple[ModelTool, ...]:
 
 
 def _model_tool(tool: ToolSpec, spec: AgentSpec) -> ModelTool:
-    schema = copy.deepcopy(as_object_schema(tool.input_schema))
+    schema: dict[str, Json] = decode_json(encode_json(as_object_schema(tool.input_schema)))
     properties = as_object(schema.get("properties")) or {}
     added = RULES[spec.dialect].parameters(tool.route) if tool.route.injected else {}
     schema["properties"] = {**added, **properties}

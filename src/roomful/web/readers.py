@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from collections import Counter
+from collections.abc import Mapping
 from typing import Protocol
 
 from roomful.domain.entities import ADMIN, Principal
@@ -99,17 +100,20 @@ class Readers:
     async def _look(self) -> None:
         while True:
             await asyncio.sleep(CHECK_SECONDS)
-            tokens = list({reader.digest: reader.principal for reader in self._open}.items())
+            tokens = [
+                (reader.digest, reader.principal)
+                for reader in {one.digest: one for one in self._open}.values()
+                if reader.principal.token_id != ADMIN
+            ]
             first = self._turn % len(tokens) if tokens else 0
             self._turn = first + CHECKED_AT_ONCE
-            for digest, principal in (tokens[first:] + tokens[:first])[:CHECKED_AT_ONCE]:
-                await self._check(digest, principal)
+            await self._check(dict((tokens[first:] + tokens[:first])[:CHECKED_AT_ONCE]))
 
-    async def _check(self, digest: bytes, principal: Principal) -> None:
-        if principal.token_id == ADMIN:
-            return
+    async def _check(self, tokens: Mapping[bytes, Principal]) -> None:
         try:
-            if await self._house.store.principal(digest) is None:
-                self.end_token(principal.entity_id, principal.token_id)
+            known = await self._house.store.known_tokens(list(tokens))
         except RoomfulError as error:
             logger.warning("tokens of open streams could not be checked: %s", error.detail)
+            return
+        for digest in tokens.keys() - known:
+            self.end_token(tokens[digest].entity_id, tokens[digest].token_id)

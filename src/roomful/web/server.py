@@ -1,6 +1,5 @@
 """Serves the web application, and stops without leaving anybody hanging: open streams are told first."""
 
-import asyncio
 import contextlib
 import signal
 import socket
@@ -9,56 +8,12 @@ from collections.abc import Callable, Generator
 from types import FrameType
 
 import uvicorn
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from roomful.web.app import WebApp
-from roomful.web.sse import ABORT
+from roomful.web.connection import Connection
 
-HEAD_SECONDS = 10.0
-HEAD_LIMIT = 64 * 1024
 STOP_SECONDS = 5
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
-
-
-class Connection(HttpToolsProtocol):
-    """One client. It has ten seconds and 64 KiB to say what it wants, and streams can cut it short."""
-
-    _waiting: asyncio.TimerHandle | None = None
-    _head = 0
-
-    def connection_made(self, transport: asyncio.Transport) -> None:  # pyright: ignore[reportIncompatibleMethodOverride] - as in uvicorn
-        super().connection_made(transport)
-        self._expect_head()
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        self._stop_waiting()
-        super().connection_lost(exc)
-
-    def data_received(self, data: bytes) -> None:
-        super().data_received(data)
-        if self._waiting is not None:
-            self._head += len(data)
-            if self._head > HEAD_LIMIT:
-                self.transport.abort()
-
-    def on_message_begin(self) -> None:
-        super().on_message_begin()
-        self.scope.setdefault("state", {})[ABORT] = self.transport.abort
-        self._expect_head()
-
-    def on_headers_complete(self) -> None:
-        self._stop_waiting()
-        super().on_headers_complete()
-
-    def _expect_head(self) -> None:
-        self._stop_waiting()
-        self._head = 0
-        self._waiting = self.loop.call_later(HEAD_SECONDS, self.transport.abort)
-
-    def _stop_waiting(self) -> None:
-        if self._waiting is not None:
-            self._waiting.cancel()
-            self._waiting = None
 
 
 class Server(uvicorn.Server):

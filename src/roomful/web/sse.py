@@ -1,7 +1,7 @@
 """Server-sent events, written straight to ASGI. Whatever can be sent at once goes out in one write."""
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, Protocol
 from weakref import WeakValueDictionary
 
@@ -11,16 +11,14 @@ from roomful.domain.entities import Principal
 from roomful.domain.errors import RoomfulError
 from roomful.domain.events import CutReason, MemberLeft
 from roomful.domain.ports import Entry, Subscription
-from roomful.domain.wire import Form, frame, one_frame
+from roomful.domain.wire import frame, one_frame
 from roomful.web.auth import Credential
 from roomful.web.headers import API_HEADERS
+from roomful.web.line import FAREWELL_SECONDS, Line
 from roomful.web.readers import Readers
 
 HEARTBEAT = b": still here\n\n"
 DRAINING = one_frame("draining", b'{"retryMs":1000}')
-FAREWELL_SECONDS = 1.0
-ABORT = "roomful.abort"
-"""Where the server puts a connection's way to be cut although its client reads nothing any more."""
 
 _HEADERS = {
     **API_HEADERS,
@@ -65,7 +63,7 @@ class Feed(Protocol):
     def close(self) -> None: ...
 
 
-def frame_of(entry: Entry, epoch: str, form: Form) -> bytes:
+def frame_of(entry: Entry, epoch: str, form: int) -> bytes:
     return b"id: %b.%d\n%b\n" % (epoch.encode(), entry.offset, frame(entry.announcement, form))
 
 
@@ -74,7 +72,7 @@ class SharedFrames:
 
     __slots__ = ("__weakref__", "_epoch", "_form", "_newest")
 
-    def __init__(self, epoch: str, form: Form) -> None:
+    def __init__(self, epoch: str, form: int) -> None:
         self._epoch = epoch
         self._form = form
         self._newest: tuple[int, int, bytes | None] = (0, 0, None)
@@ -99,9 +97,9 @@ class FrameShelf:
     """Where readers of the same channel find each other's frames; kept only as long as somebody reads."""
 
     def __init__(self) -> None:
-        self._shared: WeakValueDictionary[tuple[str, str, Form], SharedFrames] = WeakValueDictionary()
+        self._shared: WeakValueDictionary[tuple[str, str, int], SharedFrames] = WeakValueDictionary()
 
-    def of(self, channel: str, epoch: str, form: Form) -> SharedFrames:
+    def of(self, channel: str, epoch: str, form: int) -> SharedFrames:
         key = (channel, epoch, form)
         shared = self._shared.get(key)
         if shared is None:
@@ -157,21 +155,21 @@ class EventStream:
         assert self._subscription is not None
         self._writer = asyncio.current_task()
         self._subscription.on_cut = self._free
-        listener = asyncio.create_task(self._listen(receive))
+        line = Line(scope, receive, self._hung_up)
         try:
             await self._write(send, self._manner.start)
             last = await self._tell(self._subscription, send)
             async with asyncio.timeout(FAREWELL_SECONDS):
                 await send(self._last_words(last))
         except TimeoutError:
-            await _cut(scope, listener)
+            await line.cut()
         except asyncio.CancelledError:
             if not self._is_stuck or self._writer is None:
                 raise
             self._writer.uncancel()
-            await _cut(scope, listener)
+            await line.cut()
         finally:
-            listener.cancel()
+            line.close()
             self._close()
 
     async def _tell(self, subscription: Subscription, send: Send) -> Subscription:
@@ -208,10 +206,7 @@ class EventStream:
             subscription.close(self._ended or "closed")
         return subscription, data
 
-    async def _listen(self, receive: Receive) -> None:
-        """A client that hangs up is no longer read for."""
-        while (await receive())["type"] != "http.disconnect":
-            pass
+    def _hung_up(self) -> None:
         self._is_gone = True
         if self._subscription is not None:
             self._subscription.close()
@@ -238,10 +233,3 @@ class EventStream:
             self._subscription.close()
         self._feed.close()
         self._readers.dismiss(self)
-
-
-async def _cut(scope: Scope, listener: "asyncio.Task[None]") -> None:
-    abort: Callable[[], None] | None = scope.get("state", {}).get(ABORT)
-    if abort is not None:
-        abort()
-        await asyncio.wait([listener], timeout=FAREWELL_SECONDS)

@@ -32,7 +32,7 @@ async def build_demo(house: House, configs: Configs) -> House:
         token = "demo_" + hmac.new(secret.encode(), person.id.encode(), hashlib.sha256).hexdigest()
         await _add_person(store, person, token, now)
         people.append({"id": person.id, "name": person.name, "token": token, "about": person.about})
-    await load_agents(store, house.clock, configs, AGENTS, owner_id=world.owner)
+    await load_agents(house, configs, AGENTS, owner_id=world.owner)
     await _furnish(store, world.spaces, now)
     return dataclasses.replace(house, demo_people=tuple(people), demo_stories=tuple(world.stories))
 

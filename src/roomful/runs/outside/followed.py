@@ -11,6 +11,7 @@ from roomful.spaces.announcer import Announcer
 from roomful.spaces.narrating import Narrator
 
 LOOK_SECONDS = 1.0
+_MOVES = (MemberJoined, MemberLeft)
 
 
 class Followed:
@@ -30,7 +31,7 @@ class Followed:
     def hear(self, announcements: Iterable[Announcement]) -> None:
         for announcement in announcements:
             event = announcement.event
-            if isinstance(event, MemberJoined | MemberLeft) and event.member.kind == "agent":
+            if isinstance(event, _MOVES) and event.member.kind == "agent":
                 self._stale.set()
 
     async def any(self) -> None:

@@ -26,7 +26,7 @@ class StreamQuery(Query, frozen=True):
 class Following(msgspec.Struct, frozen=True):
     principal: Principal
     after: Position | None
-    form: Form
+    form: int
 
     @property
     def viewer(self) -> str | None:

@@ -107,7 +107,10 @@ class OneRunFeed:
             told += (
                 self._face.end(None) if self._is_stuck() else self._look_at(run_event(found, self.space_id))
             )
-            return subscription, told if self.has_ended else told + self.frames(subscription.take())
+            told = told if self.has_ended else told + self.frames(subscription.take())
+            if not self.has_ended:
+                subscription.narrow([run.id])
+            return subscription, told
         raise Unavailable("this space is too lively to be read just now: try again")
 
     def frames(self, entries: list[Entry]) -> bytes:

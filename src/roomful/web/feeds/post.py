@@ -65,7 +65,9 @@ class PostFeed:
         if posted.replayed or subscription.cut:
             subscription.close()
             return await self._again(posted)
-        return subscription, self.frames(subscription.take())
+        opening = self.frames(subscription.take())
+        subscription.narrow(self._runs)
+        return subscription, opening
 
     def frames(self, entries: list[Entry]) -> bytes:
         frames: list[bytes] = []
@@ -126,6 +128,7 @@ class PostFeed:
             runs = [await self._house.store.run(run.id) or run for run in posted.runs]
             asking = {run.root_run_id for run in runs if await self._asks_below(run)}
             since = self.frames(subscription.take())
+            subscription.narrow(self._runs)
             return subscription, b"".join([*said, since, *self._at_rest(runs, asking)])
         raise Unavailable("this space is too lively to be read just now: try again")
 

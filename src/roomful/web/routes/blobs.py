@@ -19,10 +19,10 @@ from roomful.web.ask import AnyRoute, Ask, Once, Route, json_answer, key_of
 from roomful.web.bodies import length_of, read_bytes
 from roomful.web.desk import Desk
 from roomful.web.headers import API_HEADERS
+from roomful.web.line import ABORT
 from roomful.web.problems import Refused, answer_to
 from roomful.web.queries import NoQuery, Query
 from roomful.web.rules import ENTITY, SEES_BLOB
-from roomful.web.sse import ABORT
 
 UPLOAD_SECONDS = 120.0
 STALL_SECONDS = 30.0
