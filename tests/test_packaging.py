@@ -11,6 +11,7 @@ import httpx
 import pytest
 
 from hatch_build import FILES, PageHook
+from roomful.app.projects import TEMPLATE
 from tests.servers.roomful import free_port
 from tests.servers.watched import Watched
 
@@ -18,6 +19,11 @@ ROOT = Path(__file__).parent.parent
 UV = Path(sys.executable).parent / "uv"
 SERVE = "import roomful.cli; print('the one in', *roomful.__path__, flush=True); roomful.cli.main()"
 STATIC = [f"roomful/web/static/{name}" for name in FILES]
+PROJECT = [
+    str(path.relative_to(ROOT / "src"))
+    for path in TEMPLATE.rglob("*")
+    if path.is_file() and "__pycache__" not in path.parts
+]
 
 
 @pytest.fixture(scope="module")
@@ -28,6 +34,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_wheel_carries_the_page_and_nothing_it_is_made_of(wheel: Path) -> None:
     names = ZipFile(wheel).namelist()
     assert set(STATIC) <= set(names)
+    assert set(PROJECT) <= set(names)
     assert {name.partition("/")[0] for name in names} == {"roomful", "roomful-0.1.0.dist-info"}
     assert [name for name in names if name.endswith((".ts", ".tsx"))] == []
 

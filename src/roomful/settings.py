@@ -6,7 +6,7 @@ import os
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple, get_type_hints
 
 import msgspec
 
@@ -18,46 +18,59 @@ PROVIDER_KEYS = ("OPENAI_API_KEY", "GOOGLE_API_KEY", "XAI_API_KEY")
 """Known to everybody by these names, without our prefix."""
 
 
+def about(words: str, **bounds: Any) -> msgspec.Meta:
+    return msgspec.Meta(description=words, **bounds)
+
+
 class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    host: str = "127.0.0.1"
-    port: Annotated[int, msgspec.Meta(ge=0, le=65535)] = 8000
-    database: str = "sqlite:///roomful.db"
-    bus: str = "memory:"
-    workers: Annotated[int, msgspec.Meta(ge=1, le=256)] = 1
-    """How many equal processes serve. More than one share a Postgres database and a Redis bus."""
-    agents: str | None = None
-    """A folder of agent configurations and scripts, loaded at start."""
-    demo: bool = False
-    admin_key: str | None = None
-    secret_key: str | None = None
-    """Seals literal secrets in agent configurations. Without it they are refused."""
-    public_url: str = ""
-    """Where others reach this gateway, for the addresses it gives out; its own host and port if left out."""
-    oauth_issuers: str = ""
-    """OAuth servers that give out tokens of this gateway, separated by commas, for MCP clients to ask."""
-    hosts: str = ""
-    """Further names under which browsers may reach this gateway, separated by commas."""
-    allow_hosts: str = ""
-    """`host:port` pairs on private networks that tools may reach, separated by commas."""
-    tool_env: str = ""
-    """Names of environment variables that `${env.X}` may read, separated by commas."""
-    limit_streams: int = 100
-    limit_posts: int = 20
-    """Posts, answers, uploads and searches of one token in a second. 0 is no limit, here and below."""
-    limit_space_posts: int | None = None
-    """Messages that people and services may post in one space in a second; five times as many as one token
-    may, if nothing is said."""
-    limit_wrong_tokens: int = 30
-    """Wrong tokens that may come from one address in a minute, before nobody new is recognised there."""
-    proxies: str = "127.0.0.1"
-    """Addresses or networks of proxies whose X-Forwarded-* headers are believed, separated by commas."""
-    lease_seconds: float = 8.0
-    """How long a process that fell silent keeps its runs. Others look for such runs four times as often."""
-    heartbeat_seconds: float = 15.0
-    openai_api_key: str | None = None
-    google_api_key: str | None = None
-    xai_api_key: str | None = None
-    log_level: str = "info"
+    """Each with what it is, in the words of `roomful serve --help`."""
+
+    host: Annotated[str, about("Address to listen on.")] = "127.0.0.1"
+    port: Annotated[int, about("Port to listen on.", ge=0, le=65535)] = 8000
+    database: Annotated[str, about("sqlite:///FILE or postgresql://HOST/NAME.")] = "sqlite:///roomful.db"
+    bus: Annotated[str, about("memory: for one process, redis://HOST for several.")] = "memory:"
+    workers: Annotated[
+        int, about("Equal processes that serve; more than one share a Postgres and a Redis.", ge=1, le=256)
+    ] = 1
+    agents: Annotated[
+        str | None, about("A folder of agent configurations, tools.py and scripts, loaded at start.")
+    ] = None
+    demo: Annotated[bool, about("Whether to add the demo world.")] = False
+    admin_key: Annotated[str | None, about("The admin key; one is made and printed once if left out.")] = None
+    secret_key: Annotated[
+        str | None, about("Seals secrets that agents have written out; without it they are refused.")
+    ] = None
+    public_url: Annotated[
+        str, about("Where others reach this gateway; its own host and port if left out.")
+    ] = ""
+    oauth_issuers: Annotated[
+        str, about("OAuth servers that give out tokens of this gateway to MCP clients, with commas between.")
+    ] = ""
+    hosts: Annotated[str, about("Further names by which browsers reach this gateway, with commas.")] = ""
+    allow_hosts: Annotated[
+        str, about("host:port pairs on private networks that tools may reach, with commas.")
+    ] = ""
+    tool_env: Annotated[str, about("Names of variables that ${env.NAME} may read, with commas.")] = ""
+    limit_streams: Annotated[int, about("Open streams of one entity. 0 is no limit, here and below.")] = 100
+    limit_posts: Annotated[int, about("Posts, answers, uploads and searches of one token in a second.")] = 20
+    limit_space_posts: Annotated[
+        int | None,
+        about("Messages in one space in a second; five times ROOMFUL_LIMIT_POSTS if left out."),
+    ] = None
+    limit_wrong_tokens: Annotated[
+        int, about("Wrong tokens from one address in a minute, before nobody new is recognised there.")
+    ] = 30
+    proxies: Annotated[
+        str, about("Addresses or networks of proxies whose X-Forwarded-* is believed, with commas.")
+    ] = "127.0.0.1"
+    lease_seconds: Annotated[
+        float, about("How long a process that fell silent keeps its runs; others look four times as often.")
+    ] = 8.0
+    heartbeat_seconds: Annotated[float, about("Seconds between the signs of life on a silent stream.")] = 15.0
+    openai_api_key: Annotated[str | None, about("The key for models and images of openai:….")] = None
+    google_api_key: Annotated[str | None, about("The key for images of Google.")] = None
+    xai_api_key: Annotated[str | None, about("The key for images of xAI.")] = None
+    log_level: Annotated[str, about("debug, info, warning or error.")] = "info"
 
     @property
     def space_posts(self) -> int:
@@ -76,6 +89,32 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         if value is None:
             raise Invalid(f"${{env.{name}}}: {name} is not set where the gateway runs")
         return value
+
+
+class Variable(NamedTuple):
+    name: str
+    default: str
+    about: str
+
+
+def variables() -> list[Variable]:
+    """The variables that stand for settings."""
+    hints = get_type_hints(Settings, include_extras=True)
+    defaults = zip(Settings.__struct_fields__, Settings.__struct_defaults__, strict=True)
+    return [Variable(_variable(name), _shown(default), _about(hints[name])) for name, default in defaults]
+
+
+def _variable(setting: str) -> str:
+    return setting.upper() if setting.upper() in PROVIDER_KEYS else PREFIX + setting.upper()
+
+
+def _shown(default: object) -> str:
+    return "" if default is None else str(default).lower() if isinstance(default, bool) else str(default)
+
+
+def _about(hint: Any) -> str:
+    [meta] = [each for each in hint.__metadata__ if isinstance(each, msgspec.Meta)]
+    return meta.description or ""
 
 
 def split(text: str) -> list[str]:

@@ -97,22 +97,20 @@ class Display:
         return "\n".join("".join(row).rstrip() for row in self.rows)
 
 
-class Terminal:
-    """`with Terminal(ada, "room") as terminal: terminal.type("hello\\r"); terminal.wait_for("hello")`."""
+class Screen:
+    """A command at a terminal, as long as the block lasts."""
 
     def __init__(
-        self, caller: Caller, *arguments: str, columns: int = 60, rows: int = 40, **more: str
+        self, command: Sequence[str], folder: Path, environment: dict[str, str], *, rows: int, columns: int
     ) -> None:
         self.display = Display(columns)
         self.raw = b""
         self._size = (rows, columns)
         self._changed = threading.Condition()
         self._is_over = False
-        self._command = [sys.executable, "-m", "roomful.cli", "chat", *arguments]
-        clean = {k: v for k, v in os.environ.items() if not k.startswith(("ROOMFUL_", "NO_COLOR"))}
-        here = {"ROOMFUL_URL": caller.house.url, "ROOMFUL_TOKEN": caller.token, "TERM": "xterm"}
-        self._environment = clean | here | more
-        self._folder: Path = caller.house.folder
+        self._command = command
+        self._environment = environment | {"TERM": "xterm"}
+        self._folder = folder
         self._master = -1
         self._process: subprocess.Popen[bytes] | None = None
         self._thread = threading.Thread(target=self._read, daemon=True)
@@ -183,6 +181,18 @@ class Terminal:
         with self._changed:
             assert self._changed.wait_for(lambda: self._is_over, PATIENCE), self.display.text()
         return self._process.wait(PATIENCE)
+
+
+class Terminal(Screen):
+    """`with Terminal(ada, "room") as terminal: terminal.type("hello\\r"); terminal.wait_for("hello")`."""
+
+    def __init__(
+        self, caller: Caller, *arguments: str, columns: int = 60, rows: int = 40, **more: str
+    ) -> None:
+        clean = {k: v for k, v in os.environ.items() if not k.startswith(("ROOMFUL_", "NO_COLOR"))}
+        here = {"ROOMFUL_URL": caller.house.url, "ROOMFUL_TOKEN": caller.token}
+        command = [sys.executable, "-m", "roomful.cli", "chat", *arguments]
+        super().__init__(command, caller.house.folder, clean | here | more, rows=rows, columns=columns)
 
 
 def piped(caller: Caller, said: str, *arguments: str, **more: str) -> "subprocess.CompletedProcess[str]":

@@ -73,7 +73,7 @@ def test_a_later_reader_begins_with_what_stands_and_goes_on(house: Roomful, mode
     ada.say("shop-space", "laptops?")
     with ada.listen("shop-space") as listener:
         model.release(times=60)
-        listener.wait_for("text-delta", 3)
+        listener.wait_for("text-delta")
 
     async def watch() -> None:
         async with client_of(ada) as client, client.follow("shop-space") as space:

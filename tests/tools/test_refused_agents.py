@@ -112,7 +112,8 @@ def test_everything_that_is_wrong_is_told_at_once_with_its_source() -> None:
 
 def test_a_single_problem_is_one_sentence() -> None:
     with pytest.raises(
-        ConfigRefused, match=r"^a\.yaml: tool it: execution\.url: is missing: write a string$"
+        ConfigRefused,
+        match=r"^a\.yaml: tool it: execution\.url: is missing: write a string, as in \"https:[^\"]+\"$",
     ):
         configure(config({**HTTP, "execution": {}}), source="a.yaml")
 

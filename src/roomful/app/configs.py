@@ -1,7 +1,9 @@
 """Agent configurations on their way in: checked, their secrets sealed; and from files into the store."""
 
+import difflib
 import hashlib
 import importlib.util
+import traceback
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -76,9 +78,19 @@ def read_config(path: Path) -> dict[str, Any]:
     """One agent configuration file, JSON or YAML."""
     try:
         text = path.read_text(encoding="utf-8")
+    except IsADirectoryError:
+        raise Invalid(f"{path}: is a folder: name the files in it, as in {path / '*.yaml'}") from None
+    except FileNotFoundError:
+        raise Invalid(f"{path}: there is no such file{_similar(path)}") from None
     except (OSError, UnicodeDecodeError) as error:
         raise Invalid(f"{path}: cannot be read: {error}") from None
     return parse_config(text, source=str(path))
+
+
+def _similar(path: Path) -> str:
+    beside = [each.name for each in path.parent.iterdir()] if path.parent.is_dir() else []
+    close = difflib.get_close_matches(path.name, beside, 1)
+    return f". Did you mean {path.with_name(close[0])}?" if close else ""
 
 
 def config_files(folder: Path) -> list[Path]:
@@ -88,7 +100,8 @@ def config_files(folder: Path) -> list[Path]:
 
 
 def load_functions(folder: Path) -> dict[str, PythonTool]:
-    """The functions marked with `@roomful.tool` in the folder's `tools.py`, if there is one."""
+    """The functions marked with `@roomful.tool` in the folder's `tools.py`, if there is one. Raises Invalid,
+    with the line, when it cannot be run."""
     path = folder / "tools.py"
     if not path.is_file():
         return {}
@@ -96,8 +109,22 @@ def load_functions(folder: Path) -> dict[str, PythonTool]:
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:  # the operator's own code, which may raise anything
+        what = error.detail if isinstance(error, Invalid) else f"{type(error).__name__}: {error}"
+        raise Invalid(f"{path}{_line_of(error, path.absolute())}: {what}") from error
     return tools_in(vars(module))
+
+
+def _line_of(error: Exception, path: Path) -> str:
+    """The last line of the file that led to the error."""
+    if isinstance(error, SyntaxError):
+        return f", line {error.lineno}"
+    lines = [
+        frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(path)
+    ]
+    return f", line {lines[-1]}" if lines else ""
 
 
 async def load_agents(house: "House", configs: Configs, folder: Path, *, owner_id: str = ADMIN) -> list[str]:

@@ -16,8 +16,8 @@ WINDOW_EVENTS = 4 * LAG_EVENTS
 WINDOW_BYTES = 4 * LAG_BYTES
 CROWD = 32
 """So many readers of a channel and more are told of what comes together, not of each thing alone."""
-CROWD_SECONDS = 50e-6
-"""How long they wait for more, for each of them: a crowd of a thousand hears of news 20 times a second."""
+CROWD_SECONDS = 70e-6
+"""How long they wait for more, for each of them: a thousand hear of news 14 times a second."""
 FOLLOWED_SECONDS = 300.0
 SWEEP = 1000
 """How many channels there may be before those that nobody follows are looked for."""

@@ -1,6 +1,7 @@
 """Models: from a reference like `openai:gpt-5-mini` to something that streams deltas."""
 
 import asyncio
+import difflib
 import importlib
 import importlib.util
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -18,9 +19,10 @@ from roomful.models.scripted import ScriptedModel, Sleep
 if TYPE_CHECKING:
     from roomful.models.pydantic_ai import PydanticAIModel
 
-__all__ = ["ModelShelf", "OpenAIModel", "Script", "ScriptedModel", "load_script"]
+__all__ = ["ModelShelf", "OpenAIModel", "Script", "ScriptedModel", "load_script", "wrong_provider"]
 
 _KEPT = 64
+_OWN = ("openai", "scripted")
 _ENDINGS = (".yaml", ".yml", ".json")
 
 
@@ -70,7 +72,7 @@ class ModelShelf:
     async def warm(self, refs: Iterable[ModelRef] = ()) -> None:
         """Does ahead what the first request would have to wait for. Never fails for what it cannot find."""
         self._openai.warm()
-        if any(ref.provider not in ("openai", "scripted") for ref in refs) and _has_extra():
+        if any(ref.provider not in _OWN for ref in refs) and _has_extra():
             await asyncio.to_thread(importlib.import_module, "roomful.models.pydantic_ai")
 
     async def close(self) -> None:
@@ -111,6 +113,26 @@ class ModelShelf:
                 del self._others[next(iter(self._others))]  # a stream that still uses it keeps it
             self._others[place] = model
         return model
+
+
+def wrong_provider(ref: ModelRef) -> str | None:
+    """What is wrong with a provider's name, or None. Whether it would answer is not asked."""
+    if ref.provider in _OWN:
+        return None
+    close = difflib.get_close_matches(ref.provider.lower(), _OWN, 1)
+    hint = f'. Did you mean "{close[0]}:{ref.model}"?' if close else ""
+    if not _has_extra():
+        return (
+            f"is of the provider {ref.provider!r}, which needs pip install 'roomful[models]': install it, or "
+            f'write "openai:…" or "scripted:…"{hint}'
+        )
+    from roomful.models.pydantic_ai import is_provider
+
+    if is_provider(ref.provider):
+        return None
+    return (
+        f"is of a provider {ref.provider!r} that nobody knows: write another, as in openai:gpt-5-mini{hint}"
+    )
 
 
 def _has_extra() -> bool:

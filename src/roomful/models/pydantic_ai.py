@@ -38,6 +38,17 @@ from roomful.models import faults
 from roomful.models.chunks import json_object
 
 
+def is_provider(name: str) -> bool:
+    """Also one whose own package is not installed."""
+    try:
+        infer_provider_class(name)
+    except ImportError:
+        return True
+    except ValueError:
+        return False
+    return True
+
+
 def build(ref: ModelRef, key: str | None) -> "PydanticAIModel":
     """`key` is the one to use; without it the provider's SDK finds the operator's. Raises Invalid."""
     if ref.base_url is not None:

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -29,7 +30,7 @@ _Place = tuple[str, str]
 @contextlib.asynccontextmanager
 async def open_house(
     *,
-    agents: Iterable[Mapping[str, Any]] = (),
+    agents: Iterable[Mapping[str, Any]] | str | Path = (),
     scripts: Mapping[str, str | Mapping[str, Json]] | None = None,
     tools: Iterable[Callable[..., Any]] = (),
     spaces: Mapping[str, Iterable[str]] | None = None,

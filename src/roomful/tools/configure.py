@@ -36,6 +36,12 @@ _INSTEAD = {
     "baseUrl": 'write it inside "model"',
     "apiKey": 'write it inside "model"',
 }
+_MODEL_INSTEAD = {
+    "url": 'write "baseUrl"',
+    "key": 'write "apiKey"',
+    "model": 'write "name", as in "openai:gpt-5-mini"',
+    "provider": 'write it into "name", as in "openai:gpt-5-mini"',
+}
 _DIALECTS: dict[str, Dialect] = {name: name for name in RULES}
 _SPEAKS: dict[str, Speaks] = {"tools": "tools", "text": "text", "both": "both"}
 _ON_BUSY: dict[str, OnBusy] = {"parallel": "parallel", "queue": "queue", "steer": "steer"}
@@ -82,7 +88,9 @@ def _read_agent(agent: Fields, agent_id: str | None, *, trusted: bool) -> AgentS
     names = [tool.name for tool in (*specs, *built_in)]
     return AgentSpec(
         id=_read_id(agent, agent_id),
-        name=(agent.text("name", required=True, longest=128, check=_wrong_name) or "").strip(),
+        name=(
+            agent.text("name", required=True, longest=128, check=_wrong_name, example="Shop") or ""
+        ).strip(),
         model=_read_model(agent),
         instructions=agent.text("instructions", longest=200_000) or "",
         dialect=dialect,
@@ -96,21 +104,23 @@ def _read_agent(agent: Fields, agent_id: str | None, *, trusted: bool) -> AgentS
 
 
 def _tool_fields(agent: Fields) -> list[Fields]:
-    raw = agent.items("tools")
+    raw = agent.items("tools", of='objects, as in [{"name": "search", …}]')
     if len(raw) > MOST_TOOLS:
         agent.refuse("tools", f"has {len(raw)} tools: write at most {MOST_TOOLS}")
     tools: list[Fields] = []
     for index, value in enumerate(raw[:MOST_TOOLS]):
         values = as_object(value)
         if values is None:
-            agent.refuse(f"tools[{index}]", f"is {kind_of(value)}: write an object")
+            agent.refuse(
+                f"tools[{index}]", f'is {kind_of(value)}: write an object, as in {{"name": "search", …}}'
+            )
             continue
         name = values.get("name")
         label = name if isinstance(name, str) and name else f"tools[{index}]"
         if agent.tool:
-            tools.append(Fields(values, agent.problems, tool=agent.tool, path=agent.place(f"tools.{label}")))
+            tools.append(agent.below(f"tools[{index}]", values, named=f"tools.{label}"))
         else:
-            tools.append(Fields(values, agent.problems, tool=label))
+            tools.append(Fields(values, agent.problems, tool=label, at=f"tools[{index}]"))
     return tools
 
 
@@ -143,7 +153,7 @@ def _inline(parent: Fields, dialect: Dialect, *, trusted: bool) -> Inline:
 
     def complete(config: Fields) -> Json:
         values: dict[str, Json] = {"name": config.tool[:128], "model": parent.raw("model"), **config.values}
-        agent = Fields(values, config.problems, tool=config.tool, path=config.path)
+        agent = Fields(values, config.problems, tool=config.tool, path=config.path, at=config.at)
         if not any(mark_of(tool) for tool in _tool_fields(agent)):
             values.setdefault("dialect", dialect)
         _read_agent(agent, "inline", trusted=trusted)
@@ -178,9 +188,9 @@ def _read_model(agent: Fields) -> ModelRef:
     model = agent.inner("model")
     if model is None:
         return ModelRef(name="")
-    model.only(("name", "baseUrl", "apiKey", "price"), {"url": 'write "baseUrl"', "key": 'write "apiKey"'})
+    model.only(("name", "baseUrl", "apiKey", "price"), _MODEL_INSTEAD)
     return ModelRef(
-        name=model.text("name", required=True, check=_wrong_model) or "",
+        name=model.text("name", required=True, check=_wrong_model, example="openai:gpt-5-mini") or "",
         base_url=model.text("baseUrl", check=wrong_url),
         api_key=model.text("apiKey", longest=8192),
         price=_read_price(model),

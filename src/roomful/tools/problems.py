@@ -17,6 +17,15 @@ class Problem(NamedTuple):
     field: str
     """Where inside the tool, or inside the agent: `execution.url`."""
     message: str
+    path: str = ""
+    """From the root of the file on: `tools[3].execution.url`."""
+
+    @property
+    def line(self) -> str:
+        """For somebody who has the file open."""
+        tool = f'(tool "{self.tool}")' if self.tool and not self.tool.startswith("tools[") else ""
+        place = " ".join(part for part in (self.path, tool) if part)
+        return ": ".join(part for part in (self.source, place, self.message) if part)
 
     def __str__(self) -> str:
         place = [self.source, f"tool {self.tool}" if self.tool else "", self.field]
@@ -48,8 +57,9 @@ class Problems:
         """More would help nobody."""
         return len(self._found) >= _MOST_KEPT
 
-    def add(self, tool: str, field: str, message: str) -> None:
-        problem = Problem(self._source, tool[:80], field[:200], message)
+    def add(self, tool: str, field: str, message: str, path: str | None = None) -> None:
+        """`path` is given where `field` begins inside a tool."""
+        problem = Problem(self._source, tool[:80], field[:200], message, (path or field)[:200])
         if not self.full and problem not in self._found:
             self._found.append(problem)
 

@@ -58,18 +58,31 @@ class Fields:
     """One object of a configuration. A wrong value is noted as a problem and read as absent."""
 
     def __init__(
-        self, values: Mapping[str, Json], problems: Problems, *, tool: str = "", path: str = ""
+        self,
+        values: Mapping[str, Json],
+        problems: Problems,
+        *,
+        tool: str = "",
+        path: str = "",
+        at: str = "",
     ) -> None:
+        """`path` leads here from the tool, or from the agent, `at` from the root of the file."""
         self.values = values
         self.problems = problems
         self.tool = tool
         self.path = path
+        self.at = at
 
     def place(self, key: str) -> str:
-        return f"{self.path}.{key}" if self.path else key
+        return _joined(self.path, key)
 
     def refuse(self, key: str, message: str) -> None:
-        self.problems.add(self.tool, self.place(key) if key else self.path, message)
+        self.problems.add(self.tool, _joined(self.path, key), message, _joined(self.at, key))
+
+    def below(self, key: str, values: Mapping[str, Json], named: str = "") -> "Fields":
+        """An object in here; `named` is how a tool's author knows it better than by its key."""
+        at = _joined(self.at, key)
+        return Fields(values, self.problems, tool=self.tool, path=self.place(named or key), at=at)
 
     def has(self, key: str) -> bool:
         """Written and not null."""
@@ -92,17 +105,19 @@ class Fields:
         required: bool = False,
         longest: int = 2048,
         check: Callable[[str], str | None] | None = None,
+        example: str = "",
     ) -> str | None:
         """A string; `check` says what is wrong with it, or None."""
         value = self.values.get(key)
+        wanted = f'write a string, as in "{example}"' if example else "write a string"
         if value is None:
             if required:
-                self.refuse(key, "is missing: write a string")
+                self.refuse(key, f"is missing: {wanted}")
             return None
         if not isinstance(value, str):
             return self.refuse(key, f"is {kind_of(value)}: write a string, in quotes")
         if required and not value.strip():
-            return self.refuse(key, "is empty: write a string")
+            return self.refuse(key, f"is empty: {wanted}")
         if len(value) > longest:
             return self.refuse(key, f"is {len(value)} characters long: write at most {longest}")
         if _CONTROL.search(value):
@@ -137,15 +152,18 @@ class Fields:
             )
         return value
 
-    def choice(self, key: str, words: Mapping[str, T]) -> T | None:
-        """What the word stands for."""
+    def choice(self, key: str, words: Mapping[str, T], instead: Mapping[str, str] | None = None) -> T | None:
+        """What the word stands for; `instead` says what to write for well-known wrong ones."""
         value = self.values.get(key)
         if value is None:
             return None
         if not isinstance(value, str):
             return self.refuse(key, f"is {kind_of(value)}: write {one_of(words)}")
         if value not in words:
-            return self.refuse(key, f"is {value[:60]!r}: write {one_of(words)}{_did_you_mean(value, words)}")
+            advice = (instead or {}).get(
+                _plain(value[:60])
+            ) or f"write {one_of(words)}{did_you_mean(value, words)}"
+            return self.refuse(key, f"is {value[:60]!r}: {advice}")
         return words[value]
 
     def inner(self, key: str) -> "Fields | None":
@@ -155,15 +173,16 @@ class Fields:
         inner = as_object(value)
         if inner is None:
             return self.refuse(key, f"is {kind_of(value)}: write an object")
-        return Fields(inner, self.problems, tool=self.tool, path=self.place(key))
+        return self.below(key, inner)
 
-    def items(self, key: str) -> list[Json]:
+    def items(self, key: str, of: str = "") -> list[Json]:
+        """A list; `of` says of what, to somebody who wrote something else."""
         value = self.values.get(key)
         if value is None:
             return []
         items = as_list(value)
         if items is None:
-            self.refuse(key, f"is {kind_of(value)}: write a list")
+            self.refuse(key, f"is {kind_of(value)}: write a list{f' of {of}' if of else ''}")
         return items or []
 
     def texts(self, key: str, check: Callable[[str], str | None] | None = None) -> tuple[str, ...] | None:
@@ -193,16 +212,24 @@ def wrong_id(value: str) -> str | None:
 
 
 def _unknown(key: str, known: list[str], instead: Mapping[str, str]) -> str:
-    if key in instead:
-        return f"is not a field here: {instead[key]}"
-    hint = _did_you_mean(key, known)
+    plain = {_plain(name): advice for name, advice in instead.items()}
+    if _plain(key[:80]) in plain:
+        return f"is not a field here: {plain[_plain(key)]}"
+    hint = did_you_mean(key, known)
     return f"is not a field here{hint or ': leave it out. Known are ' + ', '.join(known)}"
 
 
-def _did_you_mean(word: str, known: Iterable[str]) -> str:
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """The nearest of the known words, or the one that the word begins."""
     plain = {_plain(name): name for name in known}
-    close = difflib.get_close_matches(_plain(word[:80]), plain, n=1, cutoff=0.7)
+    written = _plain(word[:80])
+    close = difflib.get_close_matches(written, plain, n=1, cutoff=0.65)
+    close += [name for name in plain if len(written) > 2 and name.startswith(written)]
     return f'. Did you mean "{plain[close[0]]}"?' if close else ""
+
+
+def _joined(path: str, key: str) -> str:
+    return f"{path}.{key}" if path and key else path or key
 
 
 def _plain(word: str) -> str:

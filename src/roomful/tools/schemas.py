@@ -1,12 +1,12 @@
 """What an author may write as a schema, and what a schema knows of."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import jsonschema_rs
 
 from roomful.domain.shape import Json, encode_json
 from roomful.tools.checking import compiled
-from roomful.tools.reading import as_list, as_object, children_of
+from roomful.tools.reading import as_list, as_object, children_of, did_you_mean, kind_of, one_of
 from roomful.tools.unfolding import REFERENCES, inner_schemas, resolve, unfold
 
 DEEPEST = 64
@@ -14,6 +14,7 @@ LONGEST_PATTERN = 512
 LARGEST_SCHEMA = 256 * 1024
 MOST_UNFOLDED = 20_000
 
+_TYPES = ("string", "number", "integer", "boolean", "array", "object", "null")
 _DEFINED = ("$defs", "definitions")
 
 
@@ -35,7 +36,7 @@ def wrong_schema(schema: Json) -> str | None:
     try:
         compiled(encode_json(schema))
     except (jsonschema_rs.ValidationError, ValueError) as error:
-        return _not_a_schema(error)
+        return _not_a_schema(error, schema)
     return None
 
 
@@ -110,14 +111,33 @@ def _wrong_part(part: dict[str, Json]) -> str | None:
     return None
 
 
-def _not_a_schema(error: Exception) -> str:
+def _not_a_schema(error: Exception, schema: Json) -> str:
     if not isinstance(error, jsonschema_rs.ValidationError):
         return f"is not a JSON Schema: {error}"
     where = "/".join(str(step) for step in error.instance_path)
-    told = error.message[:300]
+    told = _advice(error.instance_path, schema) or error.message[:300]
     if '"regex"' in told:
         told += " that can be matched in linear time: write it without look-around and back-references"
     return f"is not a JSON Schema (draft 2020-12){f', at {where}' if where else ''}: {told}"
+
+
+def _advice(path: Sequence[str | int], schema: Json) -> str | None:
+    """What to write for a keyword that authors often get wrong."""
+    value = schema
+    for step in path:
+        items = as_list(value)
+        value = items[int(step)] if items is not None else (as_object(value) or {}).get(str(step))
+    match str(path[-1]) if path else "":
+        case "type" if isinstance(value, str):
+            return f"is {value[:60]!r}: write {one_of(_TYPES)}{did_you_mean(value, _TYPES)}"
+        case "properties":
+            return f'is {kind_of(value)}: write an object, as in {{"city": {{"type": "string"}}}}'
+        case "required":
+            return f'is {kind_of(value)}: write a list of names beside "properties", as in ["city"]'
+        case "enum":
+            return f'is {kind_of(value)}: write a list of values, as in ["small", "large"]'
+        case _:
+            return None
 
 
 def _options(schema: Json, root: dict[str, Json], seen: set[str]) -> Iterator[dict[str, Json]]:

@@ -17,7 +17,7 @@ from roomful.tools.problems import Problems
 from roomful.tools.reading import Fields, as_object, kind_of
 from roomful.tools.schemas import declared, wrong_object_schema
 from roomful.tools.templates import arguments_in, broken_in
-from roomful.tools.urls import wrong_url
+from roomful.tools.urls import EXAMPLE, wrong_url
 
 T = TypeVar("T")
 
@@ -38,10 +38,9 @@ def read_servers(
         return ()
     mcp.only(("servers",))
     servers: list[McpServer] = []
-    for index, value in enumerate(mcp.items("servers")):
+    for index, value in enumerate(mcp.items("servers", of='objects, as in [{"name": "files", "url": …}]')):
         values = as_object(value)
-        path = mcp.place(f"servers[{index}]")
-        fields = Fields(values or {}, mcp.problems, tool=mcp.tool, path=path)
+        fields = mcp.below(f"servers[{index}]", values or {})
         if values is None:
             fields.refuse("", f'is {kind_of(value)}: write {{"name": …, "url": …}}')
             continue
@@ -57,7 +56,7 @@ def _read_server(fields: Fields, rules: Rules, *, trusted: bool) -> McpServer | 
         ("name", "url", "transport", "command", "args", "headers", "allowedTools", "visibility", "approval"),
         {"tools": 'write "allowedTools"', "type": 'write "transport"'},
     )
-    name = fields.text("name", required=True, check=_wrong_server_name)
+    name = fields.text("name", required=True, check=_wrong_server_name, example="files")
     transport = fields.choice("transport", _TRANSPORTS) or ("stdio" if fields.has("command") else "http")
     url, command = _reach(fields, transport, trusted=trusted)
     headers = read_headers(fields)
@@ -89,7 +88,7 @@ def _reach(fields: Fields, transport: str, *, trusted: bool) -> tuple[str | None
         for key in ("command", "args"):
             if fields.has(key):
                 fields.refuse(key, 'contradicts "transport": "http": leave it out')
-        return fields.text("url", required=True, check=wrong_url), ()
+        return fields.text("url", required=True, check=wrong_url, example=EXAMPLE), ()
     if not trusted:
         key = "command" if fields.has("command") else "transport"
         fields.refuse(
@@ -123,7 +122,7 @@ def _by_tool(
     by_tool = as_object(value)
     if by_tool is None or (by_tool and set(by_tool) <= set(single)):
         return {ALL: read(fields, key)}
-    inner = Fields(by_tool, fields.problems, tool=fields.tool, path=fields.place(key))
+    inner = fields.below(key, by_tool)
     return {tool: read(inner, tool) for tool in by_tool}
 
 

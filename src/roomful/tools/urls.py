@@ -14,6 +14,7 @@ from roomful.tools.reading import as_list
 from roomful.tools.templates import Argument, Env, Filling, TemplateError, as_text, broken_in, expand, pieces
 
 LONGEST_URL = 16 * 1024
+EXAMPLE = "https://api.example.com/path"
 
 _ADDRESS = re.compile(
     r"(?P<origin>https?://(?P<host>[^/?#]*))(?P<path>[^?#]*)(?P<query>\?[^#]*)?(?P<rest>#.*)?",

@@ -19,7 +19,7 @@ from roomful.domain.tools import (
 )
 from roomful.tools.reading import Fields
 from roomful.tools.templates import arguments_in
-from roomful.tools.urls import wrong_url
+from roomful.tools.urls import EXAMPLE, wrong_url
 
 Inline: TypeAlias = Callable[[Fields], Json]
 """Checks an agent written inside a tool and gives it back complete."""
@@ -49,7 +49,9 @@ _FUNCTION = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*")
 
 def read_http(execution: Fields, inline: Inline) -> Execution | None:
     execution.only(("url", "method", "headers", "query", "body", "timeout"), {"webhookUrl": 'write "url"'})
-    url = execution.text("url", required=True, longest=8192, check=lambda text: wrong_url(text, filled=True))
+    url = execution.text(
+        "url", required=True, longest=8192, check=lambda text: wrong_url(text, filled=True), example=EXAMPLE
+    )
     method = _method(execution, _METHODS)
     query = execution.inner("query")
     headers = read_headers(execution)
@@ -76,7 +78,7 @@ def read_webhook(execution: Fields, inline: Inline) -> Execution | None:
     if execution.has("webhookUrl") and execution.has("url"):
         execution.refuse("webhookUrl", 'says the same as "url": write one of them')
     key = "url" if execution.has("url") else "webhookUrl"
-    url = execution.text(key, required=True, longest=8192, check=wrong_url)
+    url = execution.text(key, required=True, longest=8192, check=wrong_url, example=EXAMPLE)
     method = _method(execution, _SENDING)
     headers = read_headers(execution)
     secret = execution.text("secret")
@@ -87,7 +89,10 @@ def read_webhook(execution: Fields, inline: Inline) -> Execution | None:
 
 
 def read_agent(execution: Fields, inline: Inline) -> Execution | None:
-    execution.only(("agentId", "agentConfig", "includeContext", "timeout"))
+    execution.only(
+        ("agentId", "agentConfig", "includeContext", "timeout"),
+        {"agent": 'write "agentId" for an existing one, or "agentConfig"'},
+    )
     agent_id = execution.identifier("agentId")
     config = execution.inner("agentConfig")
     if config is not None and execution.has("agentId"):
@@ -116,14 +121,14 @@ def read_image(execution: Fields, inline: Inline) -> Execution | None:
 def read_compute(execution: Fields, inline: Inline) -> Execution | None:
     execution.only(("operation", "expression", "timeout"))
     execution.choice("operation", {"evaluate": "evaluate"})
-    expression = execution.text("expression", required=True, longest=10_000)
+    expression = execution.text("expression", required=True, longest=10_000, example="{{a}} + 1")
     timeout = read_timeout(execution)
     return Execution(Compute(expression=expression), timeout) if expression is not None else None
 
 
 def read_python(execution: Fields, inline: Inline) -> Execution | None:
     execution.only(("function", "timeout"), {"name": 'write "function"'})
-    name = execution.text("function", required=True, longest=200, check=_wrong_function)
+    name = execution.text("function", required=True, longest=200, check=_wrong_function, example="price")
     timeout = read_timeout(execution)
     return Execution(PythonFunction(name=name), timeout) if name is not None else None
 
@@ -194,4 +199,6 @@ def _wrong_size(size: str) -> str | None:
 
 
 def _wrong_function(name: str) -> str | None:
-    return None if _FUNCTION.fullmatch(name) else "is not the name of a registered function"
+    if _FUNCTION.fullmatch(name):
+        return None
+    return 'is not the name of a function: write one that is marked with @roomful.tool, as in "price"'

@@ -25,9 +25,9 @@ from roomful.domain.tools import (
 )
 from roomful.tools.answering import read_approval, read_approvers
 from roomful.tools.dialects.execution import Execution, Inline
-from roomful.tools.reading import Fields, as_object
+from roomful.tools.reading import Fields, as_object, did_you_mean
 from roomful.tools.schemas import declared, has_path, wrong_object_schema, wrong_schema
-from roomful.tools.templates import arguments_in, broken_in, keys_in, pieces, secrets_in
+from roomful.tools.templates import Argument, arguments_in, broken_in, keys_in, pieces, secrets_in
 
 FIELDS = (
     "name", "description", "inputSchema", "executionType", "execution", "display", "approval", "approvers",
@@ -42,6 +42,7 @@ INSTEAD = {
         'write it inside "execution"',
     ),
 }
+_LONE_BRACE = re.compile(r"\{([\w-]+)\}")
 TOOL_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 LONGEST_DEADLINE = 366 * 24 * 3600.0
 
@@ -80,7 +81,7 @@ def assemble(
     reserved: tuple[str, ...],
 ) -> ToolSpec | None:
     """The spec, or None when something was refused."""
-    name = tool.text("name", required=True, check=wrong_tool_name)
+    name = tool.text("name", required=True, check=wrong_tool_name, example="search")
     description = tool.text("description", longest=16_384) or ""
     custom_ui = read_custom_ui(tool)
     schema = _read_schema(tool, execution, reserved)
@@ -200,9 +201,24 @@ def _check_templates(tool: Fields, executor: ExecutorSpec, schema: dict[str, Jso
                     place, f"has {argument.written}, which could mean two things: write {{{{input.input}}}}"
                 )
             elif not has_path(schema, argument.path):
-                tool.refuse(place, f"uses {argument.written}, which inputSchema does not have: add it there")
+                tool.refuse(place, _unknown_argument(argument, schema))
+        if field == "url" and (lone := _lone_brace(value, schema)):
+            tool.refuse(place, f"has {{{lone}}} in it, which is sent as it stands: write {{{{{lone}}}}}")
         if secrets_in(value) and not isinstance(executor, (Http, Webhook)):
             tool.refuse(place, "would show a secret: write it without ${env.…}")
+
+
+def _unknown_argument(argument: Argument, schema: dict[str, Json]) -> str:
+    told = f"uses {argument.written}, which inputSchema does not have: add it there"
+    names = sorted(declared(schema))
+    hint = did_you_mean(argument.path[0], names) if argument.path else ""
+    return told + (hint or (f". It has {', '.join(names)}" if names else ""))
+
+
+def _lone_brace(url: str, schema: dict[str, Json]) -> str | None:
+    """An argument in braces as other systems write them."""
+    plain = "".join(piece for piece in pieces(url) if isinstance(piece, str))
+    return next((name for name in _LONE_BRACE.findall(plain) if name in declared(schema)), None)
 
 
 def _templates(executor: ExecutorSpec) -> Iterator[tuple[str, Json]]:

@@ -37,14 +37,36 @@ REMOVED = {
     "waiting": 'is no longer a type: say something with "wait" instead, the run pauses until the reply',
     "prebuilt": "cannot be configured: the built-in tools are always there, leave this tool out",
 }
+MEANT = {
+    **dict.fromkeys(("function", "code", "script"), 'write "python" for a function of your own'),
+    **dict.fromkeys(
+        ("client", "form", "ui", "human", "card"),
+        'write "basic" and "execution": {"mode": "no-execution"} for what people answer',
+    ),
+    **dict.fromkeys(("api", "rest", "fetch"), 'write "request"'),
+    **dict.fromkeys(("agent", "subagent"), 'write "ai-agent"'),
+    "image": 'write "image-generator"',
+    "static": 'write "basic" and "execution": {"mode": "static", "output": …}',
+    "mcp": 'leave the tool out and write the server into "mcp": {"servers": […]} of the agent',
+}
+_MEANT_MODES = {
+    **dict.fromkeys(
+        ("form", "client", "wait", "human", "none"), 'write "no-execution" for what people answer'
+    ),
+    "echo": 'write "pass-through"',
+    "fixed": 'write "static"',
+}
+_TYPE_OF = {
+    "url": "request",
+    "agentConfig": "ai-agent",
+    "agentId": "ai-agent",
+    "provider": "image-generator",
+    "expression": "compute",
+    "function": "python",
+}
 _ELSEWHERE = {
     **CLIENT_INSTEAD,
-    "url": 'belongs to "executionType": "request"',
-    "agentConfig": 'belongs to "executionType": "ai-agent"',
-    "agentId": 'belongs to "executionType": "ai-agent"',
-    "provider": 'belongs to "executionType": "image-generator"',
-    "expression": 'belongs to "executionType": "compute"',
-    "function": 'belongs to "executionType": "python"',
+    **{key: f'belongs to "executionType": "{kind}"' for key, kind in _TYPE_OF.items()},
 }
 
 
@@ -59,7 +81,7 @@ def wanted_type(tool: Fields, types: tuple[str, ...]) -> str | None:
     written = tool.raw("executionType")
     if isinstance(written, str) and written in REMOVED:
         return tool.refuse("executionType", f'"{written}" {REMOVED[written]}')
-    return tool.choice("executionType", {name: name for name in types})
+    return tool.choice("executionType", {name: name for name in types}, MEANT)
 
 
 def read_type(tool: Fields, kind: str, inline: Inline) -> Execution | None:
@@ -72,7 +94,7 @@ def read_type(tool: Fields, kind: str, inline: Inline) -> Execution | None:
 def section(tool: Fields) -> Fields | None:
     """The `execution` of a tool that cannot do without; an image may be drawn with no more said."""
     if tool.raw("execution") is None:
-        return Fields({}, tool.problems, tool=tool.tool, path=tool.place("execution"))
+        return tool.below("execution", {})
     return tool.inner("execution")
 
 
@@ -82,7 +104,12 @@ def _read_basic(tool: Fields, inline: Inline) -> Execution | None:
     execution = tool.inner("execution")
     if execution is None:
         return None
-    mode = execution.choice("mode", MODES)
+    sign = next((key for key in _TYPE_OF if execution.has(key)), None)
+    if sign and not execution.has("mode") and not tool.has("executionType"):
+        return tool.refuse(
+            "executionType", f'is missing: write "{_TYPE_OF[sign]}", since "execution" has "{sign}"'
+        )
+    mode = execution.choice("mode", MODES, _MEANT_MODES)
     if mode is not None:
         return mode(execution, inline)
     if not execution.has("mode"):

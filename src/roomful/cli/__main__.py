@@ -1,0 +1,5 @@
+import sys
+
+from roomful.cli import main
+
+sys.exit(main())
