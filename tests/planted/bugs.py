@@ -394,7 +394,7 @@ BUGS = (
         "        self._is_gone = True\n",
         "        self._is_gone = True\n"
         "        for run_id in list(self._readers._house.worker._tasks):\n"
-        "            await self._readers._house.worker.cancel(run_id)\n",
+        "            asyncio.ensure_future(self._readers._house.worker.cancel(run_id))\n",
         "http/test_runs.py::test_a_reader_who_leaves_does_not_stop_the_run",
     ),
     Bug(
