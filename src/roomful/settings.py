@@ -6,7 +6,7 @@ import os
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple, get_type_hints
+from typing import Annotated, Any, Literal, NamedTuple, get_type_hints
 
 import msgspec
 
@@ -71,6 +71,13 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     google_api_key: Annotated[str | None, about("The key for images of Google.")] = None
     xai_api_key: Annotated[str | None, about("The key for images of xAI.")] = None
     log_level: Annotated[str, about("debug, info, warning or error.")] = "info"
+    log_format: Annotated[Literal["plain", "json"], about("plain, or json: one object a line.")] = "plain"
+    traces: Annotated[
+        Literal["", "otlp"], about("otlp sends traces to OTEL_EXPORTER_OTLP_ENDPOINT; empty sends none.")
+    ] = ""
+    trace_hosts: Annotated[str, about("host:port pairs whose tools are sent a traceparent, with commas.")] = (
+        ""
+    )
 
     @property
     def space_posts(self) -> int:

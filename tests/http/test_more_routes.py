@@ -1,7 +1,6 @@
 """Invitations, search, retry, figures, and tokens made beside a running server."""
 
 import os
-import re
 import sqlite3
 import subprocess
 import sys
@@ -216,38 +215,6 @@ def test_a_service_run_is_tried_again_without_a_space(house: Roomful, model: Fak
     assert again["trigger"]["payload"] == body
     assert again["shownIn"] == []
     assert "activeSpaceId" not in again
-
-
-def _metrics(caller: Caller) -> dict[str, float]:
-    answer = caller.request("GET", "/metrics")
-    assert answer.status_code == 200
-    assert answer.headers["content-type"].startswith("text/plain; version=0.0.4")
-    lines = answer.text.splitlines()
-    samples = dict(line.split(" ") for line in lines if not line.startswith("#"))
-    for name in samples:
-        kind = "counter" if name.endswith("_total") else "gauge"
-        assert f"# TYPE {name} {kind}" in lines
-        assert re.fullmatch(r"[a-z_]+", name)
-    return {name: float(value) for name, value in samples.items()}
-
-
-def test_figures_for_prometheus(house: Roomful, model: FakeOpenAI) -> None:
-    ada, service = shop(house, model), house.person("scraper", kind="service")
-    assert httpx.get(f"{house.url}/metrics").status_code == 401
-    assert ada.request("GET", "/metrics").status_code == 403
-    before = _metrics(service)
-    assert before["roomful_runs_active"] == before["roomful_streams_open"] == 0
-    model.answer(Answer([HANG]))
-    with ada.listen("shop-space") as ears:
-        run_id = ada.say("shop-space", "hello")["runs"][0]["runId"]
-        ears.wait_for("run.started")
-        during = _metrics(house.admin)
-        ada.post(f"/api/runs/{run_id}/cancel")
-    assert during["roomful_runs_active"] == during["roomful_streams_open"] == 1
-    assert during["roomful_messages_stored_total"] == before["roomful_messages_stored_total"] + 1
-    assert during["roomful_store_commits_waiting"] >= 0
-    assert during["process_cpu_seconds_total"] > 0
-    assert during["process_resident_memory_bytes"] > 2**20
 
 
 def _roomful(house: Roomful, *arguments: str) -> subprocess.CompletedProcess[str]:

@@ -19,6 +19,7 @@ from roomful.app.sealing import SecretBox
 from roomful.app.servers import ServersOfAgents
 from roomful.app.surroundings import REAL, Surroundings
 from roomful.app.toolkit import Toolkit
+from roomful.app.tracing import find_tracer
 from roomful.app.workshop import Workshop
 from roomful.bus import MemoryBus
 from roomful.domain.entities import Principal
@@ -27,8 +28,10 @@ from roomful.domain.ports import Clock, Ids, Store
 from roomful.domain.runs import Lease, Run
 from roomful.domain.shape import UNSET, Json
 from roomful.domain.spaces import Role, Space, Wake
+from roomful.domain.watch import Watch
 from roomful.executors.python import PythonTool, tools_of
 from roomful.models import ModelShelf, load_script
+from roomful.runs.watching import Watching
 from roomful.runs.worker import Worker
 from roomful.settings import Settings, check_settings, split
 from roomful.spaces.access import Access
@@ -84,7 +87,8 @@ class Gateway:
             if principal.token_id:  # what an agent outside sent was taken by the bus already
                 limits.check_space(space_id, clock.now())
 
-        worker = _worker(settings, store, announcer, clock, ids, around.steady)
+        watching = Watching(Watch(around.steady), find_tracer(settings.traces))
+        worker = _worker(settings, store, announcer, clock, ids, watching.watch)
         worker.each_tick(keys.refresh)
         self._others = find_others(
             settings,
@@ -107,6 +111,8 @@ class Gateway:
             signing_keys=keys.webhooks,
             functions=functions,
             stop=worker.cancel,
+            watch=watching.watch,
+            tracer=watching.tracer,
             egress=around.egress,
         )
         workshop = Workshop(
@@ -121,6 +127,7 @@ class Gateway:
             worker=worker,
             clock=clock,
             ids=ids,
+            watching=watching,
             admit=admit,
         )
         self.conversations = Conversations(
@@ -157,6 +164,8 @@ class Gateway:
             public_url=settings.public_url,
             oauth_issuers=tuple(split(settings.oauth_issuers)),
             heartbeat_seconds=settings.heartbeat_seconds,
+            watch=watching.watch,
+            tracer=watching.tracer,
         )
         self.new_admin_key: str | None = None
         """Set once, when the key was made at the first start: print it, it is not kept."""
@@ -291,6 +300,7 @@ class Gateway:
         await self._models.close()
         await self._toolkit.close()
         await self.house.store.close()
+        await self.house.tracer.close()
 
 
 def _worker(
@@ -299,7 +309,7 @@ def _worker(
     announcer: Announcer,
     clock: Clock,
     ids: Ids,
-    steady: Callable[[], float],
+    watch: Watch,
 ) -> Worker:
     def make_voice(run: Run, lease: Lease) -> Voice:
         return Voice(
@@ -312,7 +322,8 @@ def _worker(
         make_voice=make_voice,
         lease_seconds=settings.lease_seconds,
         is_alone=settings.database.startswith("sqlite:"),
-        steady=steady,
+        steady=watch.steady,
+        watch=watch,
     )
     return worker
 

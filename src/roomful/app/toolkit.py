@@ -1,10 +1,12 @@
 """Which executor serves which kind of tool, and what each is given to work with."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from roomful.app.callbacks import Callbacks
 from roomful.app.configs import Configs
+from roomful.app.tracing import trace_to
 from roomful.domain.errors import Invalid
 from roomful.domain.outbound import Egress
 from roomful.domain.ports import CallContext, Clock, Executor, Store
@@ -22,6 +24,8 @@ from roomful.domain.tools import (
     SubAgent,
     Webhook,
 )
+from roomful.domain.tracing import Tracer
+from roomful.domain.watch import Watch
 from roomful.egress import HttpEgress
 from roomful.executors.agent import AgentExecutor
 from roomful.executors.builtin import BuiltinExecutor
@@ -79,18 +83,22 @@ class Toolkit:
         signing_keys: Callable[[], Sequence[bytes]],
         functions: Mapping[str, PythonTool],
         stop: Callable[[str], Awaitable[Run]],
+        watch: Watch,
+        tracer: Tracer,
         egress: Egress | None = None,
     ) -> None:
+        allow = split(settings.allow_hosts)
         try:
-            self._egress = HttpEgress(allow=split(settings.allow_hosts))
-            self._patient_egress = HttpEgress(allow=split(settings.allow_hosts), idle=DEFAULT_TIMEOUT)
+            self._egress = HttpEgress(allow=allow, on_refused=watch.refused)
+            self._patient_egress = HttpEgress(allow=allow, on_refused=watch.refused, idle=DEFAULT_TIMEOUT)
         except ValueError as error:
             raise Invalid(f"ROOMFUL_ALLOW_HOSTS: {error}") from None
         self._outside = _outside_of_the_demo(self._egress) if settings.demo else None
-        way_out = egress or self._egress
+        traced = partial(trace_to, split(settings.trace_hosts), tracer)
+        way_out = traced(egress or self._egress)
         self._compute = ComputeExecutor()
         self._python = PythonExecutor(functions)
-        self.mcp = McpExecutor(self._patient_egress, configs.variable, pins=StoredPins(store))
+        self.mcp = McpExecutor(traced(self._patient_egress), configs.variable, pins=StoredPins(store))
 
         def env(context: CallContext) -> Callable[[str], str]:
             return configs.variable

@@ -24,6 +24,7 @@ from roomful.runs.results import Results
 from roomful.runs.settling import Settling
 from roomful.runs.starting import Starting
 from roomful.runs.waking import Waking
+from roomful.runs.watching import Watching
 from roomful.runs.worker import Worker
 from roomful.spaces.access import Access
 from roomful.spaces.announcer import Announcer
@@ -62,20 +63,31 @@ class Workshop:
         worker: Worker,
         clock: Clock,
         ids: Ids,
+        watching: Watching | None = None,
         admit: Callable[[Principal, str], None] = lambda principal, space_id: None,
     ) -> None:
         self.agents = agents = Agents(store, configs.ready, tools.more_tools, tools.complete)
+        watching = watching or Watching()
         results = Results(blobs)
         bounds = Bounds(store, clock, ids)
-        self.starting = starting = Starting(worker=worker, announcer=announcer, clock=clock, ids=ids)
+        self.starting = starting = Starting(
+            worker=worker, announcer=announcer, clock=clock, ids=ids, tracer=watching.tracer
+        )
         waking = Waking(store=store, starting=starting, clock=clock)
         replies = Replies(store=store, worker=worker, announcer=announcer, clock=clock)
         posting = Posting(store=store, waking=waking, replies=replies, bounds=bounds)
         delegating = Delegating(store=store, starting=starting, bounds=bounds)
-        calls = Calls(tools.executors, results=results, posting=posting, delegating=delegating, ids=ids)
+        calls = Calls(
+            tools.executors,
+            results=results,
+            posting=posting,
+            delegating=delegating,
+            ids=ids,
+            watching=watching,
+        )
         loop = RunLoop(
             store=store, agents=agents, models=models, history=history, calls=calls, posting=posting,
-            starting=starting, bounds=bounds, stop=worker.cancel, ids=ids,
+            starting=starting, bounds=bounds, stop=worker.cancel, ids=ids, watching=watching,
         )  # fmt: skip
         settling = Settling(
             store=store, worker=worker, announcer=announcer, starting=starting, results=results, clock=clock
@@ -104,7 +116,7 @@ class Workshop:
             replies=replies, bounds=bounds, clock=clock, ids=ids, admit=admit,
         )  # fmt: skip
         self.inspecting = Inspecting(store=store, agents=agents, bounds=bounds, worker=worker)
-        worker.use(loop.drive)
+        worker.use(watching.driven(loop.drive))
         hopeless = Hopeless(store=store, settling=settling)
         for hook in (children.ended, leftover.hand_on_from, hopeless.look):
             worker.after_each(hook)

@@ -23,6 +23,7 @@ from roomful.domain.plans import Plan
 from roomful.domain.runs import Call, Handed, Run, RunStatus, Step
 from roomful.domain.spaces import Member, MySpace, Role, Space
 from roomful.domain.tools import ToolSpec
+from roomful.domain.watch import Histogram
 
 T = TypeVar("T")
 
@@ -78,6 +79,9 @@ class Figures(msgspec.Struct, frozen=True):
 
     messages_stored: int
     commits_waiting: int
+    batch_sizes: Histogram
+    """How many commits were stored together."""
+    batch_seconds: Histogram
     is_writing_over: bool = False
     """The disk failed in such a way that only a restart helps."""
 

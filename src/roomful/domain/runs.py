@@ -91,6 +91,8 @@ class Run(Noun):
     """When it went to work for the last time. Unset while it waits."""
     read_spaces: list[str] | Unset = UNSET
     """The spaces whose content it knew when it was stored; what its calls have read since stands there."""
+    trace: str | Unset = UNSET
+    """The span that it lies in, where runs are traced: what led to it, or its own beginning."""
 
     @property
     def ended(self) -> bool:

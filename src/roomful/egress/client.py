@@ -2,7 +2,7 @@
 
 import asyncio
 import ssl
-from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Final
 
@@ -46,6 +46,7 @@ class HttpEgress:
         idle: float = 15.0,
         concurrent: int = 64,
         tls: ssl.SSLContext | None = None,
+        on_refused: Callable[[], None] = lambda: None,
     ) -> None:
         self._allow = frozenset(parse_allowed(pair) for pair in allow)
         self._system = SystemResolver()
@@ -55,6 +56,7 @@ class HttpEgress:
         self._idle = idle
         self._slots = asyncio.Semaphore(concurrent)
         self._tls = tls or system_tls()
+        self._on_refused = on_refused
 
     def close(self) -> None:
         self._system.close()
@@ -72,6 +74,16 @@ class HttpEgress:
 
     @asynccontextmanager
     async def _opened(self, request: OutboundRequest) -> "AsyncGenerator[_Stream, None]":
+        async with AsyncExitStack() as stack:
+            try:
+                stream = await stack.enter_async_context(self._reached(request))
+            except EgressRefused:
+                self._on_refused()
+                raise
+            yield stream
+
+    @asynccontextmanager
+    async def _reached(self, request: OutboundRequest) -> "AsyncGenerator[_Stream, None]":
         hop = Hop.first(request)
         left = min(request.redirects, _MAX_REDIRECTS)
         while True:

@@ -21,6 +21,7 @@ from roomful.runs.delegating import Delegating
 from roomful.runs.posting import Led, Posting, reply_seconds, text_of
 from roomful.runs.results import Results
 from roomful.runs.showing import show_call
+from roomful.runs.watching import Watching
 from roomful.spaces.voice import Voice
 
 log = logging.getLogger("roomful.runs")
@@ -37,12 +38,14 @@ class Calls:
         posting: Posting,
         delegating: Delegating,
         ids: Ids,
+        watching: Watching,
     ) -> None:
         self._executors = executors
         self._results = results
         self._posting = posting
         self._delegating = delegating
         self._ids = ids
+        self._watching = watching
 
     def can(self, spec: ToolSpec) -> bool:
         """Whether this house can execute such a tool."""
@@ -89,17 +92,20 @@ class Calls:
         """One after the other; outcomes that lead to nothing else are stored together."""
         done: list[tuple[Call, Outcome]] = []
         for call in todo:
-            outcome = await self._one(work.voice, call, work.agent.tools[call.tool_name])
-            if isinstance(outcome, Ends) and work.ending is None:
-                work.ending = Ending(call, outcome)
-            elif isinstance(outcome, Ends):
-                done.append((call, Failed("another call ended the run before this one")))
-            elif not await self._leads_on(work, call, outcome):
-                done.append((call, outcome))
-            else:
-                await self._settle(work, done)
-                done = []
-                await self._lead_on(work, call, outcome)
+            spec = work.agent.tools[call.tool_name]
+            with self._watching.called(call, spec, work.voice.run) as called:
+                outcome = await self._one(work.voice, call, spec)
+                called.came(outcome)
+                if isinstance(outcome, Ends) and work.ending is None:
+                    work.ending = Ending(call, outcome)
+                elif isinstance(outcome, Ends):
+                    done.append((call, Failed("another call ended the run before this one")))
+                elif not await self._leads_on(work, call, outcome):
+                    done.append((call, outcome))
+                else:
+                    await self._settle(work, done)
+                    done = []
+                    await self._lead_on(work, call, outcome)
         await self._settle(work, done)
 
     async def _leads_on(self, work: "_Work", call: Call, outcome: Outcome) -> bool:

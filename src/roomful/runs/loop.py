@@ -32,6 +32,7 @@ from roomful.runs.past import Past, read_past
 from roomful.runs.posting import Posting, Text
 from roomful.runs.showing import show_bound
 from roomful.runs.starting import NewRun, Starting
+from roomful.runs.watching import Watching
 from roomful.spaces.flow import read_at_first, read_by_calls
 from roomful.spaces.history import History
 from roomful.spaces.trails import find_trail
@@ -58,6 +59,7 @@ class RunLoop:
         bounds: Bounds,
         stop: Callable[[str], Awaitable[Run]],
         ids: Ids,
+        watching: Watching,
     ) -> None:
         self._store = store
         self._posting = posting
@@ -71,6 +73,7 @@ class RunLoop:
         self._history = history
         self._calls = calls
         self._ids = ids
+        self._watching = watching
 
     async def drive(self, voice: Voice) -> None:
         """Takes a run as far as it goes: to its end, or to where it waits. Every error ends here."""
@@ -79,6 +82,7 @@ class RunLoop:
                 await self._drive(voice, clock)
         except LeaseLost:
             voice.abandon()
+            self._watching.watch.leases_lost += 1
             log.info("run %s is driven by another worker now", voice.run.id)
         except ModelFailed as failure:
             await self._fail(voice, failure.code, failure.message)
@@ -150,6 +154,7 @@ class RunLoop:
             is_withheld=(voice.trail is not None and voice.trail.is_withheld) or UNSET,
         )
         run.usage = (run.usage or Usage()).plus(said.usage)
+        self._watching.said(said, agent.tools)
         first: list[Change] = [SaveStep(step)]
         if limits.tokens_per_root is not None:
             first.append(SaveRun(msgspec.structs.replace(run)))
@@ -306,10 +311,12 @@ class RunLoop:
         for attempt in range(1, ATTEMPTS + 1):
             router = StepRouter(past.next_step, spec, tools, voice, around, self._ids, spares)
             try:
-                async with aclosing(model.stream(request)) as answer:
-                    async for deltas in answer:
-                        router.feed(deltas)
-                return router.finish()
+                with self._watching.asked(voice.run, spec.model, past.next_step) as asked:
+                    async with aclosing(model.stream(request)) as answer:
+                        await asked.hear(answer, router.feed)
+                    said = router.finish()
+                    asked.used(said.usage)
+                    return said
             except ModelFailed as failure:
                 await voice.settled()
                 if router.has_whole_calls:

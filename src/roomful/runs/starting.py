@@ -13,6 +13,7 @@ from roomful.domain.ports import Clock, Ids
 from roomful.domain.run_changes import AddRun
 from roomful.domain.runs import Lease, Run, Trigger
 from roomful.domain.shape import UNSET, Unset
+from roomful.domain.tracing import UNTRACED, Tracer
 from roomful.runs.worker import Worker
 from roomful.spaces.announcer import Announcer
 from roomful.spaces.run_news import run_began, run_event
@@ -30,11 +31,14 @@ class NewRun(msgspec.Struct, frozen=True):
 
 
 class Starting:
-    def __init__(self, *, worker: Worker, announcer: Announcer, clock: Clock, ids: Ids) -> None:
+    def __init__(
+        self, *, worker: Worker, announcer: Announcer, clock: Clock, ids: Ids, tracer: Tracer = UNTRACED
+    ) -> None:
         self._worker = worker
         self._announcer = announcer
         self._clock = clock
         self._ids = ids
+        self._tracer = tracer
 
     def new(self, agent: Agent, trigger: Trigger, *, by: Run | None = None) -> NewRun:
         """A run that is about to be stored. `by` is the run that led to it, for it belongs to the same root
@@ -68,6 +72,7 @@ class Starting:
             depth=by.depth + 1 if by is not None else 0,
             started_by=by.agent_id if by is not None else UNSET,
             in_turn=in_turn or UNSET,
+            trace=self._tracer.here() or UNSET,
         )
         return NewRun(run, lease)
 

@@ -28,6 +28,7 @@ from roomful.domain.run_changes import (
 )
 from roomful.domain.runs import SETTLED, WAITING, Lease, Run, RunError, copies
 from roomful.domain.shape import UNSET, Unset
+from roomful.domain.watch import Watch
 from roomful.spaces.trails import find_trail, show_trees
 from roomful.spaces.voice import Voice
 
@@ -49,6 +50,7 @@ class Worker:
         is_alone: bool = False,
         most: int = 2000,
         steady: Callable[[], float] = time.monotonic,
+        watch: Watch | None = None,
     ) -> None:
         """`steady` is the time in seconds by a clock that nobody can set."""
         self.id = worker_id
@@ -60,6 +62,7 @@ class Worker:
         self._is_alone = is_alone
         self._most = most
         self._steady = steady
+        self._figures = watch or Watch()
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._voices: dict[str, Voice] = {}
         self._stopping: dict[str, tuple[RunError | Unset, Sequence[Change]]] = {}
@@ -280,6 +283,7 @@ class Worker:
 
     async def _left_alone(self, run: Run) -> None:
         """Whoever waits for this run is told; if that fails now, a later tick does it."""
+        self._figures.left(run)
         for hook in self._after:
             try:
                 await hook(run)
@@ -292,6 +296,7 @@ class Worker:
             await self._end_canceled(voice, why, also)
         except LeaseLost:
             voice.abandon()
+            self._figures.leases_lost += 1
         except Unavailable as error:
             log.warning("run %s could not be canceled: %s", voice.run.id, error.detail)
             return False

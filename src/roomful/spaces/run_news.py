@@ -70,6 +70,7 @@ def run_through(run: Run, through: Sequence[str]) -> Run:
         called_as=UNSET,
         at_work_since=UNSET,
         read_spaces=UNSET,
+        trace=UNSET,
         asks_in=run.asks_in if run.asks_in in through else UNSET,
         shown_in=[space_id for space_id in run.shown_in if space_id in through],
     )

@@ -258,6 +258,8 @@ class Record:
             messages_stored=self._writer.messages_stored,
             commits_waiting=self._writer.waiting,
             is_writing_over=self._writer.is_over,
+            batch_sizes=self._writer.batch_sizes,
+            batch_seconds=self._writer.batch_seconds,
         )
 
     async def close(self) -> None:

@@ -2,12 +2,14 @@
 
 import asyncio
 import logging
+import time
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, TypeAlias
 
 from roomful.domain.errors import RoomfulError, Unavailable
+from roomful.domain.watch import SHORT, Histogram
 from roomful.store.announced import Announced
 from roomful.store.database import Collided, Database, Write, WritingEnded
 from roomful.store.hand import Hand, ThreadHand
@@ -15,6 +17,8 @@ from roomful.store.hand import Hand, ThreadHand
 MOST_WAITING = 10_000
 ATTEMPTS = 4
 PAUSE_SECONDS = 0.1
+SIZES = (1.0, 4.0, 16.0, 64.0)
+"""Commits that are stored together."""
 
 Then: TypeAlias = Callable[[list[Any]], None]
 log = logging.getLogger("roomful.store")
@@ -57,6 +61,8 @@ class Writer:
         self._under_way: dict[Awaitable[list[Any]], Ticket] = {}
         self.waiting = 0
         self.messages_stored = 0
+        self.batch_sizes = Histogram(SIZES)
+        self.batch_seconds = Histogram(SHORT)
         self._number = 0
         self.is_over = False
         """The database takes no writes until it is opened anew."""
@@ -95,12 +101,15 @@ class Writer:
         await self._hand.close()
 
     def _serve(self, batch: list[Ticket]) -> None:
+        began = time.monotonic()
         try:
             number = self._store(batch)
         except Exception as error:  # noqa: BLE001 - the thread's outermost seam: the house goes on
             self._refuse(batch, error)
         else:
             self._note(None)
+            self.batch_sizes.note(len(batch))
+            self.batch_seconds.note(time.monotonic() - began)
             self._deliver(number, batch)
 
     def _store(self, batch: list[Ticket]) -> int | None:

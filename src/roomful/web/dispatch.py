@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from starlette.datastructures import Headers
+from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from roomful.domain.entities import Principal
@@ -32,13 +33,27 @@ class PathApp:
     def __init__(self, desk: Desk, routes: Mapping[str, AnyRoute]) -> None:
         self._desk = desk
         self._routes = dict(routes)
+        self._path = next(iter(routes.values())).path
         if (get := self._routes.get("GET")) is not None and not get.streams:
             self._routes["HEAD"] = get
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        answer = await self._answer(scope, receive)
+        answer = await self._watched(scope, receive)
         if answer is not None:
             await answer(scope, receive, send)
+
+    async def _watched(self, scope: Scope, receive: Receive) -> ASGIApp | None:
+        """The answer, and how long it took. A stream takes as long as it takes to open."""
+        house, method = self._desk.house, scope["method"]
+        began = house.watch.steady()
+        name = f"{method if method in self._routes else 'other'} {self._path}"
+        under = Headers(scope=scope).get("traceparent", "") if method == "POST" else ""
+        with house.tracer.span(name, {"http.route": self._path}, under) as span:
+            answer = await self._answer(scope, receive)
+            status = answer.status_code if isinstance(answer, Response) else 200
+            span.note({"http.response.status_code": status})
+        house.watch.answered(status, began)
+        return answer
 
     async def _answer(self, scope: Scope, receive: Receive) -> ASGIApp | None:
         headers = Headers(scope=scope)

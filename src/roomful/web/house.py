@@ -6,6 +6,8 @@ from collections.abc import Awaitable, Callable
 from roomful.domain.neighbours import Others
 from roomful.domain.ports import Bus, Clock, Ids, McpServers, Store
 from roomful.domain.shape import Noun
+from roomful.domain.tracing import UNTRACED, Tracer
+from roomful.domain.watch import Watch
 from roomful.runs.answers import Answers
 from roomful.runs.inspecting import Inspecting
 from roomful.runs.intake import Intake
@@ -54,3 +56,5 @@ class House:
     """Who gives out tokens of this gateway by OAuth, if the operator has somebody do it."""
     heartbeat_seconds: float = 15.0
     """How long a stream may be silent before it says so."""
+    watch: Watch = dataclasses.field(default_factory=Watch)
+    tracer: Tracer = UNTRACED

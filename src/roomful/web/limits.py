@@ -1,5 +1,7 @@
 """How much one caller, one space and one address may ask for. 0 switches a limit off."""
 
+from collections import Counter
+
 from roomful.domain.errors import RateLimited
 
 REMEMBERED = 10_000
@@ -59,21 +61,36 @@ class Limits:
         self._wrong = Buckets(wrong_tokens_per_minute / MINUTE, wrong_tokens_per_minute)
         self._noted = Buckets(1 / NOTED_SECONDS, NOTED)
         self._unnoted = 0
+        self.refused = Counter[str]()
+        """How often somebody was told to wait, by the limit that they were over."""
 
     def check_post(self, caller: str, now: float) -> None:
         if self.posts_per_second > 0 and (seconds := self._posts.take(caller, now)):
-            raise RateLimited(f"more than {self.posts_per_second:g} posts a second: wait a moment", seconds)
+            rate = f"{self.posts_per_second:g}"
+            raise self._over("posts", f"more than {rate} posts a second: wait a moment", seconds)
 
     def check_space(self, space_id: str, now: float) -> None:
         """For somebody who may post there: nobody else can use up what its members have."""
         if self.space_posts_per_second > 0 and (seconds := self._spaces.take(space_id, now)):
             rate = f"{self.space_posts_per_second:g}"
-            raise RateLimited(f"more than {rate} posts a second in this space: wait a moment", seconds)
+            told = f"more than {rate} posts a second in this space: wait a moment"
+            raise self._over("space_posts", told, seconds)
 
     def check_guess(self, address: str, now: float) -> None:
         """Before a token is looked at that may be a guess."""
         if self.wrong_tokens_per_minute > 0 and (seconds := self._wrong.wait(address, now)):
-            raise RateLimited("too many wrong tokens came from where you are: wait a moment", seconds)
+            told = "too many wrong tokens came from where you are: wait a moment"
+            raise self._over("wrong_tokens", told, seconds)
+
+    def check_stream(self, count: int) -> None:
+        """Before somebody opens a stream who has so many."""
+        most = self.streams_per_principal
+        if 0 < most <= count:
+            raise self._over("streams", f"you have {most} streams open already: close one first", 1.0)
+
+    def _over(self, limit: str, told: str, seconds: float) -> RateLimited:
+        self.refused[limit] += 1
+        return RateLimited(told, seconds)
 
     def guessed(self, address: str, now: float) -> int | None:
         """A wrong token came. None, or how many were not noted since the last one, if this one is to be."""

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Protocol
 
 from roomful.domain.entities import ADMIN, Principal
-from roomful.domain.errors import RateLimited, RoomfulError, Unavailable
+from roomful.domain.errors import RoomfulError, Unavailable
 from roomful.domain.events import CutReason
 from roomful.web.house import House
 
@@ -47,19 +47,21 @@ class Readers:
     def admit(self, reader: Reader) -> None:
         if self._is_draining:
             raise Unavailable("this gateway is about to stop: come back in a moment")
-        entity_id, most = reader.principal.entity_id, self._house.limits.streams_per_principal
-        if 0 < most <= self._counts[entity_id]:
-            raise RateLimited(f"you have {most} streams open already: close one first")
+        entity_id = reader.principal.entity_id
+        self._house.limits.check_stream(self._counts[entity_id])
         self._counts[entity_id] += 1
         self._open[reader] = None
         self._nobody.clear()
         if self._looking is None:
             self._looking = asyncio.create_task(self._look())
 
-    def dismiss(self, reader: Reader) -> None:
+    def dismiss(self, reader: Reader, cut: CutReason | None = None) -> None:
+        """`cut` says why, unless the reader left or had heard everything."""
         if reader not in self._open:
             return
         del self._open[reader]
+        if cut is not None:
+            self._house.watch.streams_cut[cut] += 1
         entity_id = reader.principal.entity_id
         self._counts[entity_id] -= 1
         if not self._counts[entity_id]:

@@ -228,8 +228,13 @@ class EventStream:
             self._writer.cancel()
 
     def _close(self) -> None:
+        cut = self._why_cut()
         if self._subscription is not None:
             self._subscription.on_cut = None
             self._subscription.close()
         self._feed.close()
-        self._readers.dismiss(self)
+        self._readers.dismiss(self, cut)
+
+    def _why_cut(self) -> CutReason | None:
+        reason = self._ended or (self._subscription.cut if self._subscription is not None else None)
+        return None if self._is_gone and reason == "closed" else reason
