@@ -15,6 +15,7 @@ from urllib.parse import quote
 import httpx
 import pytest
 
+from tests.servers.collector import Collector
 from tests.servers.fake_openai import Answer, Asked, FakeOpenAI, call, text
 from tests.servers.roomful import ADMIN_KEY, Caller, Listener, Roomful, openai
 
@@ -102,7 +103,12 @@ def caller_of_all(asked: Asked) -> Answer:
 def test_no_secret_is_in_any_sink(tmp_path: Path, parrot: Parrot) -> None:
     names = {f"CANARY_{number}": SECRETS[number] for number in range(100)}
     environment = {**names, "ROOMFUL_TOOL_ENV": ",".join(names), "ROOMFUL_ALLOW_HOSTS": parrot.pair}
-    with FakeOpenAI(caller_of_all) as model, Roomful(tmp_path, **environment) as house:
+    environment |= {"ROOMFUL_TRACE_HOSTS": parrot.pair, "ROOMFUL_LOG_FORMAT": "json"}
+    with (
+        Collector() as collector,
+        FakeOpenAI(caller_of_all) as model,
+        Roomful(tmp_path, **environment, **collector.environment) as house,
+    ):
         ada = house.person("ada")
         house.agent("teller", openai(model.base_url), *tools(parrot))
         house.space("room", "ada:owner", "teller")
@@ -119,6 +125,9 @@ def test_no_secret_is_in_any_sink(tmp_path: Path, parrot: Parrot) -> None:
             "story": exported(house, tmp_path),
         }
         assert sinks["model"].count("[secret]") >= 4 * len(SECRETS) // 5
+        assert house.terminate() == 0
+        sinks["traces"] = b"".join(collector.raw).decode("latin-1")
+        assert len([span for span in collector.spans if span.name == "tool"]) == len(SECRETS) // EACH
     for path in tmp_path.rglob("*"):
         if path.is_file():
             sinks[str(path)] = path.read_bytes().decode("latin-1")

@@ -1,7 +1,6 @@
 """One of several equal processes. The one that started it gave it a line, by which its settings come, and the
 sockets to listen on. It says there when it serves, and when the line ends it stops."""
 
-import logging
 import socket
 import sys
 from collections.abc import Sequence
@@ -10,6 +9,7 @@ import msgspec
 import uvloop
 
 from roomful.app.gateway import Gateway
+from roomful.app.logs import set_up_logs
 from roomful.app.serving import serve
 from roomful.settings import Settings
 
@@ -32,9 +32,7 @@ def main(argv: Sequence[str]) -> None:
     line, *sockets = (socket.socket(fileno=int(handle)) for handle in argv)
     with line.makefile("rb") as said:
         settings = msgspec.json.decode(said.readline(), type=Settings)
-    logging.basicConfig(
-        level=settings.log_level.upper(), format="%(asctime)s [%(process)d] %(name)s %(message)s"
-    )
+    set_up_logs(settings, "%(asctime)s [%(process)d] %(name)s %(message)s")
     uvloop.run(_serve(settings, line, sockets))
 
 

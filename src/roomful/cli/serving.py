@@ -3,7 +3,6 @@
 import argparse
 import asyncio
 import contextlib
-import logging
 import sys
 import webbrowser
 
@@ -67,7 +66,9 @@ def _demo(arguments: argparse.Namespace) -> int:
 def _run(settings: Settings, *, opens: bool = False) -> int:
     import uvloop
 
-    logging.basicConfig(level=settings.log_level.upper(), format="%(asctime)s %(name)s %(message)s")
+    from roomful.app.logs import set_up_logs
+
+    set_up_logs(settings, "%(asctime)s %(name)s %(message)s")
     if settings.workers > 1:
         return asyncio.run(_supervise_until_stopped(settings, opens=opens))
     uvloop.run(_serve_until_stopped(settings, opens=opens))
