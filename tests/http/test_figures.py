@@ -26,7 +26,7 @@ INWARDS: dict[str, Any] = {
     "execution": {"url": "http://127.0.0.1:9/", "method": "POST"},
     "inputSchema": {"type": "object", "properties": {}},
 }
-BOUNDED = {"status", "reason", "for", "outcome", "kind", "executor", "limit", "le"}
+BOUNDED = {"status", "reason", "outcome", "kind", "executor", "limit", "le"}
 """All that figures are told apart by: never an id of anybody."""
 
 
@@ -91,7 +91,7 @@ def test_waits_refusals_limits_and_cuts_are_counted(tmp_path: Path, model: FakeO
             _revoke(house, "ada")
             ears.wait_end()
         seen = _once(house, lambda now: now("roomful_streams_cut_total", reason="revoked") == 1)
-    assert seen("roomful_runs_waited_total", **{"for": "tool"}) == 1
+    assert seen("roomful_runs_waited_total", reason="tool") == 1
     assert seen("roomful_egress_refused_total") == 1
     assert seen("roomful_tool_calls_total", executor="http", outcome="failed") == 1
     assert seen("roomful_rate_limited_total", limit="streams") == 1

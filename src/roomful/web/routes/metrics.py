@@ -49,7 +49,7 @@ def _since_the_start(desk: Desk) -> Iterator[str]:
     by_kind = {f'executor="{kind}"': seconds for kind, seconds in watch.call_seconds.items()}
     yield from _counts("roomful_runs_ended_total", "Runs that ended here.", runs)
     yield from _counts(
-        "roomful_runs_waited_total", "Times a run began to wait.", _by("for", watch.runs_waited)
+        "roomful_runs_waited_total", "Times a run began to wait.", _by("reason", watch.runs_waited)
     )
     yield from _histogram("roomful_run_seconds", "From trigger to end, waiting included.", watch.run_seconds)
     yield from _one("roomful_leases_lost_total", "Runs that another process took over.", watch.leases_lost)
