@@ -29,7 +29,7 @@ export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 export PYRIGHT_PYTHON_CACHE_DIR := $(CURDIR)/$(VENV)/pyright
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test check test-long format pins clean
+.PHONY: help setup run test check test-long format docs pins clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -58,6 +58,10 @@ format: setup ## format the code and mend what the linter can mend
 	$(BIN)/ruff check --fix --exit-zero
 	$(BIN)/ruff format
 
+docs: setup ## write build/requirements.md: every clause, with its tests
+	mkdir -p build
+	$(BIN)/python -m tests.requirements_page >build/requirements.md
+
 COMPILE = $(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes \
 	--no-emit-index-url --custom-compile-command "make pins" $(PINS_ARGS)
 
@@ -68,7 +72,7 @@ pins: $(UV) ## write requirements/*.txt anew; PINS_ARGS=--upgrade takes newer ve
 
 clean: ## remove .venv, caches and builds
 	rm -rf $(VENV) web/node_modules web/*/node_modules tests/*/node_modules
-	rm -rf $(dir $(PAGE)) web/*/dist dist .hypothesis .import_linter_cache .pytest_cache .ruff_cache
+	rm -rf $(dir $(PAGE)) web/*/dist dist build .hypothesis .import_linter_cache .pytest_cache .ruff_cache
 	find src tests -name __pycache__ -prune -exec rm -rf {} +
 
 $(UV): export PATH := $(OUTSIDE)

@@ -422,3 +422,34 @@ UNMET: frozenset[str] = frozenset(
         "D-18",
     }
 )
+
+DECISIONS: dict[str, tuple[str, ...]] = {
+    "C-06": ("0013-a-text-and-what-it-leads-to",),
+    "C-08": ("0005-where-the-documents-disagree",),
+    "C-09": ("0005-where-the-documents-disagree",),
+    "C-12": ("0010-one-way-to-wait",),
+    "D-01": ("0005-where-the-documents-disagree",),
+    "D-02": ("0005-where-the-documents-disagree",),
+    "D-11": ("0005-where-the-documents-disagree",),
+    "D-14": ("0010-one-way-to-wait",),
+    "D-17": ("0018-the-page",),
+    "T-01": ("0004-one-tool-model", "0005-where-the-documents-disagree"),
+    "T-04": ("0005-where-the-documents-disagree",),
+    "T-05": ("0006-one-outbound-client",),
+    "T-08": ("0007-compute-in-a-child",),
+    "T-09": ("0006-one-outbound-client", "0010-one-way-to-wait"),
+    "T-10": ("0010-one-way-to-wait",),
+    "T-13": ("0013-a-text-and-what-it-leads-to",),
+    "T-17": ("0009-mcp-tools", "0020-what-was-agreed-to"),
+    "T-18": ("0004-one-tool-model",),
+    "R-01": ("0012-a-delegation-is-a-run",),
+    "R-02": ("0012-a-delegation-is-a-run", "0015-faces"),
+    "R-03": ("0015-faces",),
+    "R-04": ("0012-a-delegation-is-a-run",),
+    "X-02": ("0011-plans",),
+    "X-05": ("0014-several-gateways",),
+    "X-07": ("0003-own-openai-adapter",),
+    "X-08": ("0002-plain-sql-two-drivers", "0014-several-gateways"),
+    "S-03": ("0014-several-gateways",),
+}
+"""Why a clause is met the way it is, by the names of pages in `docs/decisions/`."""

@@ -1,23 +1,16 @@
 """Clauses and tests know each other: a test claims known clauses only, and a clause is claimed or unmet."""
 
-import ast
-from collections.abc import Iterator, Set
-from pathlib import Path
+import re
+import subprocess
+import sys
+from collections.abc import Set
 
 import pytest
 
-from tests.requirements import REQUIREMENTS, UNMET
+from tests.requirements import DECISIONS, REQUIREMENTS, UNMET
+from tests.requirements_page import ROOT, claims, drivers, page
 
-TESTS = Path(__file__).parent
 KNOWN = frozenset(clause.id for clause in REQUIREMENTS)
-
-
-def claims(source: str) -> Iterator[str]:
-    """The ids given to `requirement(...)`, read from the source so that no test has to be imported."""
-    for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "requirement":
-            for argument in node.args:
-                yield ast.literal_eval(argument)
 
 
 def problems(claimed: Set[str], known: Set[str], unmet: Set[str]) -> list[str]:
@@ -30,8 +23,7 @@ def problems(claimed: Set[str], known: Set[str], unmet: Set[str]) -> list[str]:
 
 
 def test_every_clause_has_a_test_or_is_unmet() -> None:
-    sources = [path.read_text(encoding="utf-8") for path in TESTS.rglob("*.py")]
-    found = problems({clause for source in sources for clause in claims(source)}, KNOWN, UNMET)
+    found = problems(drivers().keys(), KNOWN, UNMET)
 
     assert not found, "\n".join(found)
 
@@ -56,7 +48,12 @@ def test_c(case): ...
 def test_d(): "@requirement('C-06')"
 """
 
-    assert sorted(claims(source)) == ["C-01", "C-02", "C-03", "C-04"]
+    assert sorted(claims(source)) == [
+        ("C-01", "test_a"),
+        ("C-02", "test_a"),
+        ("C-03", "TestB"),
+        ("C-04", "test_c"),
+    ]
 
 
 def test_a_claim_is_written_out() -> None:
@@ -76,3 +73,30 @@ def test_a_claim_is_written_out() -> None:
 )
 def test_each_disagreement_is_named(claimed: set[str], unmet: set[str], expected: list[str]) -> None:
     assert problems(claimed, {"C-01", "C-02"}, unmet) == expected
+
+
+def test_the_page_has_every_clause_with_its_tests() -> None:
+    written = page()
+    entries = dict(re.findall(r"^### (\S+)\n\n(.*?)(?=\n#|\Z)", written, re.DOTALL | re.MULTILINE))
+    assert entries.keys() == KNOWN
+    for clause in REQUIREMENTS:
+        text, _, shown = entries[clause.id].partition("\n\n")
+        assert text == clause.text
+        tests = re.findall(r"^- `(tests/\S+\.py)(?:::(\w+))?`$", shown, re.MULTILINE)
+        assert bool(tests) == (clause.id not in UNMET), clause.id
+        for path, name in tests:
+            assert name in (ROOT / path).read_text(encoding="utf-8")
+        for decision in re.findall(r"`(docs/decisions/\S+)`", shown):
+            assert (ROOT / decision).is_file()
+    assert written.count("decided in") == sum(map(len, DECISIONS.values()))
+
+
+def test_the_page_is_printed() -> None:
+    printed = subprocess.run(
+        [sys.executable, "-m", "tests.requirements_page"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert printed.stdout == page()
