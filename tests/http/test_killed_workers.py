@@ -21,6 +21,7 @@ from tests.http.pairing import grown
 from tests.requirements import requirement
 from tests.servers.cluster import SHORT_LEASE, Cluster, Reader, alike, eventually
 from tests.servers.fake_openai import Answer, Asked, FakeOpenAI, call, hold, text
+from tests.servers.figures import read_figures
 from tests.servers.postgres import PostgresServer
 from tests.servers.redis import RedisServer
 from tests.servers.roomful import PATIENCE, Roomful, openai
@@ -284,6 +285,8 @@ def test_a_worker_that_wakes_up_too_late_says_and_writes_nothing(
                     ),
                     "it finds out",
                 )
+                lost = [read_figures(one.admin)("roomful_leases_lost_total") for one in cluster.gateways]
+                assert lost == [1, 0]
                 for gateway in cluster.gateways:
                     gateway.admin.post("/api/spaces/room/members", {"entityId": "ada"})
                 assert alike(ada, "room", cluster.gateways, first, second) == page
