@@ -8,6 +8,7 @@ from typing import Any
 ROOT = Path(__file__).parent.parent.parent
 DOCS = ROOT / "docs"
 _BLOCK = re.compile(r"^```(\w+)(?: (\w+))?\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+_BETWEEN = re.compile(r" \|(?= |$)")
 _CODE = re.compile(r"`([^`]+)`")
 
 
@@ -17,10 +18,11 @@ class Page:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.text = path.read_text(encoding="utf-8")
-        self._blocks = [(name or language, body) for language, name, body in _BLOCK.findall(self.text)]
+        self.code: list[tuple[str, str, str]] = _BLOCK.findall(self.text)
+        """Of each block its language, its name and what stands there."""
 
     def blocks(self, name: str) -> list[str]:
-        return [body for known, body in self._blocks if known == name]
+        return [body for language, known, body in self.code if name == (known or language)]
 
     def data(self, name: str) -> Any:
         """The one JSON block of this name; None if there is none."""
@@ -36,7 +38,7 @@ class Page:
             if not line.startswith("|"):
                 inside = False
                 continue
-            cells = [cell.strip() for cell in line.strip("|").split(" | ")]
+            cells = [cell.strip() for cell in _BETWEEN.split(line.strip("|"))]
             if tuple(cells[: len(head)]) == head:
                 inside = True
             elif inside and set(line) - set("|- "):
