@@ -97,11 +97,14 @@ def test_an_example_gives_the_result_that_its_page_shows(name: str, tmp_path: Pa
 
 @requirement("D-18")
 @pytest.mark.parametrize("name", PAGES)
-def test_what_goes_wrong_is_told_in_the_words_of_the_page(name: str, tmp_path: Path) -> None:
+def test_what_comes_of_other_calls_is_told_as_on_the_page(name: str, tmp_path: Path) -> None:
     page = PAGES[name]
 
     async def story() -> None:
         async with trying(page, tmp_path) as (trial, _):
+            for shown, value in page.table("called with", "gives"):
+                told = await trial.told(args=json.loads(codes(shown)[0]))
+                assert json.loads(told) == json.loads(codes(value)[0]), told
             for shown, words in page.table("called with", "the model is told"):
                 told = await trial.told(args=json.loads(codes(shown)[0]))
                 assert fits(f"Error: {words}", told), told
