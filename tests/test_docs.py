@@ -10,8 +10,8 @@ import yaml
 from roomful.tools import configure
 
 ROOT = Path(__file__).parent.parent
-DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
-_PATH = re.compile(r"`((?:src|tests|docs)/[\w./-]+)`")
+DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("examples/*.md")])
+_PATH = re.compile(r"`((?:src|tests|docs|examples)/[\w./-]+)`")
 _LINK = re.compile(r"\]\((?!https?:)([\w./-]+)\)")
 
 
