@@ -10,7 +10,7 @@ import yaml
 from roomful.tools import configure
 
 ROOT = Path(__file__).parent.parent
-DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
+DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("examples/*.md")])
 _PATH = re.compile(r"`((?:src|tests|docs|examples|deploy|web/(?:client|react|page))/[\w./-]+)`")
 _LINK = re.compile(r"\]\((?!https?:)([\w./-]*)(?:#([\w-]+))?\)")
 _HEADING = re.compile(r"^#+ (.*)$", re.MULTILINE)

@@ -6,7 +6,7 @@ from typing import Any, get_args
 import msgspec
 import pytest
 
-from roomful.bus.memory import LAG_BYTES, LAG_EVENTS
+from roomful.bus.channel import LAG_BYTES, LAG_EVENTS
 from roomful.domain.blobs import BLOB_LIMIT
 from roomful.domain.events import CallCompleted, CallInput, RunChanged, SpaceEvent
 from roomful.domain.runs import RunStatus
