@@ -10,17 +10,27 @@ import yaml
 from roomful.tools import configure
 
 ROOT = Path(__file__).parent.parent
-DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
-_PATH = re.compile(r"`((?:src|tests|docs)/[\w./-]+)`")
-_LINK = re.compile(r"\]\((?!https?:)([\w./-]+)\)")
+DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("examples/*.md")])
+_PATH = re.compile(r"`((?:src|tests|docs|examples|deploy|web/(?:client|react|page))/[\w./-]+)`")
+_LINK = re.compile(r"\]\((?!https?:)([\w./-]*)(?:#([\w-]+))?\)")
+_HEADING = re.compile(r"^#+ (.*)$", re.MULTILINE)
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
 def test_every_path_in_a_document_exists(document: Path) -> None:
     text = document.read_text(encoding="utf-8")
     missing = [path for path in _PATH.findall(text) if not (ROOT / path).exists()]
-    missing += [link for link in _LINK.findall(text) if not (document.parent / link).exists()]
+    for link, anchor in _LINK.findall(text):
+        target = document.parent / link if link else document
+        if not target.exists() or (anchor and anchor not in anchors_of(target)):
+            missing.append(f"{link}#{anchor}")
     assert missing == []
+
+
+def anchors_of(document: Path) -> set[str]:
+    """As they are made of headings where the documents are read."""
+    headings = _HEADING.findall(document.read_text(encoding="utf-8"))
+    return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
 def test_architecture_is_among_the_documents_and_names_paths() -> None:

@@ -383,6 +383,7 @@ def test_the_page_about_embedding_works_as_shown(tmp_path: Path, monkeypatch: py
             up.set()
 
     async def story() -> None:
+        assert await names["hello"]() == 'It costs {"price":1299}.'
         server = Server(uvicorn.Config(app, log_config=None))
         with socket.create_server(("127.0.0.1", 0)) as listening:
             serving = asyncio.create_task(server.serve([listening]))

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, Route, expect
 
+from tests.browser.packages import WEB, faults_in_types
 from tests.browser.windows import Windows
 from tests.clients.node import NODE
 from tests.requirements import requirement
@@ -51,7 +52,7 @@ def example() -> str:
 def bundle(example: str) -> bytes:
     """As an application would bundle it, from the packages as they are published."""
     made = subprocess.run(
-        [NODE, "-e", BUILD], cwd=ROOT / "web", input=example.encode(), stdout=subprocess.PIPE, check=True
+        [NODE, "-e", BUILD], cwd=WEB, input=example.encode(), stdout=subprocess.PIPE, check=True
     )
     return made.stdout
 
@@ -91,20 +92,11 @@ def application(window: Windows, theatre: Roomful, person: str, bundle: bytes) -
 
 
 def test_the_example_has_no_fault_in_its_types(example: str, tmp_path: Path) -> None:
-    (tmp_path / "node_modules").symlink_to(ROOT / "web" / "node_modules")
-    (tmp_path / "theatre.tsx").write_text(example)
-    (tmp_path / "wrong.tsx").write_text(example.replace("taken: true", "taken: 1"))
-    how = "--ignoreConfig --noEmit --strict --skipLibCheck --target es2024 --lib es2024,dom "
-    how += "--jsx react-jsx --module esnext --moduleResolution bundler --preserveSymlinks"
-    tsc = [NODE, str(ROOT / "web/node_modules/typescript/bin/tsc"), *how.split()]
+    wrong = example.replace("taken: true", "taken: 1")
 
-    right, wrong = (
-        subprocess.run([*tsc, name], cwd=tmp_path, capture_output=True, text=True, check=False)
-        for name in ("theatre.tsx", "wrong.tsx")
-    )
-
-    assert (right.returncode, right.stdout) == (0, "")
-    assert "Type 'number' is not assignable to type 'boolean'" in wrong.stdout
+    assert faults_in_types(tmp_path / "right", theatre=example) == ""
+    said = faults_in_types(tmp_path / "wrong", theatre=wrong)
+    assert "Type 'number' is not assignable to type 'boolean'" in said
 
 
 @requirement("D-17")

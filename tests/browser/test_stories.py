@@ -158,6 +158,7 @@ def test_forms_ask_for_choices_a_date_and_a_file(window: Windows) -> None:
         press(where, "Choose")
         expect(last(omar, "Planner")).to_contain_text("The cabin, good. Two more questions.")
         what = card(omar, "What do we do there?")
+        expect(card(omar, "When do we leave?").get_by_label("Date")).to_be_enabled()  # nothing moves any more
         what.get_by_role("checkbox", name="Hiking").check()
         what.get_by_role("checkbox", name="Cooking").check()
         press(what, "Choose")

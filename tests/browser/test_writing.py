@@ -194,6 +194,8 @@ def test_deleted_words_leave_the_replies_too(window: Windows) -> None:
     asked.hover()
     press(asked, "Reply")
     say(grace, "Do not write that here")
+    expect(last(grace, "Grace")).to_contain_text("Do not write that here")
+    expect(last(ada, "Grace")).to_contain_text("Do not write that here")
     asked.hover()
     press(asked, "Reply")
     ada.once("dialog", lambda dialog: dialog.accept())

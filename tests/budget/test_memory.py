@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from roomful.bus.memory import WINDOW_EVENTS
+from roomful.bus.channel import WINDOW_EVENTS
 from roomful.web import readers
 from tests.budget.counted import NEVER, CountedHouse, calling, counted_house
 from tests.routing.counting import Counter

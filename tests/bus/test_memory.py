@@ -5,17 +5,9 @@ from typing import Any
 
 import pytest
 
-from roomful.bus import memory
-from roomful.bus.memory import (
-    CROWD,
-    FOLLOWED_SECONDS,
-    LAG_BYTES,
-    LAG_EVENTS,
-    SWEEP,
-    WINDOW_EVENTS,
-    MemoryBus,
-    MemorySubscription,
-)
+from roomful.bus import channel
+from roomful.bus.channel import CROWD, LAG_BYTES, LAG_EVENTS, WINDOW_EVENTS, MemorySubscription
+from roomful.bus.memory import FOLLOWED_SECONDS, SWEEP, MemoryBus
 from roomful.domain.events import Announcement, Position, RunChanged, TextDelta
 from roomful.domain.runs import Trigger
 
@@ -235,7 +227,7 @@ async def _heard(reader: MemorySubscription, most: int) -> list[list[str]]:
 def test_many_readers_are_told_at_once_then_of_what_came_together(
     monkeypatch: pytest.MonkeyPatch, size: int, wakings: int
 ) -> None:
-    monkeypatch.setattr(memory, "CROWD_SECONDS", 0.01)
+    monkeypatch.setattr(channel, "CROWD_SECONDS", 0.01)
 
     async def story() -> None:
         bus, _ = _bus()

@@ -91,7 +91,8 @@ def test_a_sub_agents_calls_and_words_are_seen_as_they_happen(house: Roomful, ad
         ],
     )
     with FakeOpenAI(script) as model:
-        house.agent("boss", openai(model.base_url), delegate("scout", SEARCH), instructions="You are boss.")
+        scout = delegate("scout", {**SEARCH, "visibility": "full"})
+        house.agent("boss", openai(model.base_url), scout, instructions="You are boss.")
         house.space("room", "ada", "boss")
         with ada.listen("room") as listener:
             ada.say("room", "go")
@@ -118,6 +119,7 @@ def test_a_sub_agents_calls_and_words_are_seen_as_they_happen(house: Roomful, ad
         assert names[0] == "subagent.call" or names[0] == "subagent.text"
         assert names[-1] == "subagent.end"
         assert names.count("subagent.call") == 4
+        assert f"run {child['runId']}: nobody sees" not in house.log.read_text()
 
 
 def static(name: str, output: Any, **more: Any) -> dict[str, Any]:

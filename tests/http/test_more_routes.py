@@ -217,6 +217,20 @@ def test_a_service_run_is_tried_again_without_a_space(house: Roomful, model: Fak
     assert "activeSpaceId" not in again
 
 
+def test_a_service_that_asks_twice_with_one_key_starts_one_run(house: Roomful, model: FakeOpenAI) -> None:
+    shop(house, model)
+    model.answer(Answer(text("ok")))
+    path, key = "/api/agents/shop/trigger", {"idempotency-key": "order-7"}
+    body = {"serviceName": "shop", "payload": {"order": 7}}
+    first = house.admin.post(path, body, expect=202, headers=key)
+    again = house.admin.request("POST", path, body, headers=key)
+    assert (again.status_code, again.json()) == (202, first)
+    assert again.headers["idempotent-replay"] == "true"
+    other = house.admin.request("POST", path, {**body, "payload": None}, headers=key)
+    assert other.status_code == 409
+    assert [run["id"] for run in house.admin.get("/api/runs")["runs"]] == [first["runId"]]
+
+
 def _roomful(house: Roomful, *arguments: str) -> subprocess.CompletedProcess[str]:
     clean = {key: value for key, value in os.environ.items() if not key.startswith("ROOMFUL_")}
     command = [sys.executable, "-m", "roomful.cli", *arguments, "--database", house.database]

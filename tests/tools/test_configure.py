@@ -36,6 +36,10 @@ def test_timeouts_are_written_in_milliseconds() -> None:
         assert tool(raw).timeout == 1.5
 
 
+def test_a_picture_has_more_time_than_what_has_no_timeout() -> None:
+    assert tool({"name": "it", "executionType": "image-generator"}).timeout == 120
+
+
 def test_an_inline_agent_takes_from_its_parent_what_it_does_not_say() -> None:
     inline = {"instructions": "Research.", "tools": [{**HTTP, "name": "search"}]}
     raw = {"name": "ask", "executionType": "gateway", "execution": {"agentConfig": inline}}

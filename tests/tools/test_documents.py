@@ -44,7 +44,7 @@ EXECUTED = {
     "active-execution-image": (
         "gateway",
         Image(provider="dall-e", model="dall-e-3", size="1024x1024", quality="hd"),
-        None,
+        120.0,
     ),
     "active-execution-compute": (
         "gateway",
@@ -131,6 +131,7 @@ def test_the_tools_of_the_display_document(
         visibility=Visibility.FULL,
         route=RouteRule(args=("targetSpaceId",), injected=True, fallback=fallback),
         shape=ToolCallShape(component=component),
+        timeout=120 if isinstance(executor, Image) else None,
     )
 
 

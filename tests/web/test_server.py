@@ -2,13 +2,14 @@
 
 import asyncio
 import contextlib
+import re
 import socket
 import time
 from collections.abc import AsyncIterator
 
 import pytest
 
-from roomful.bus.memory import LAG_BYTES
+from roomful.bus.channel import LAG_BYTES
 from roomful.domain.events import TextDelta
 from roomful.web import connection
 from roomful.web.server import Server
@@ -104,6 +105,28 @@ async def test_a_client_that_stops_reading_is_disconnected(house: Visit) -> None
                     pass
         sock.close()
         assert not running.server.server_state.connections
+
+
+@story()
+async def test_a_client_that_pauses_hears_everything_in_order(house: Visit) -> None:
+    """Whether it was sent at once or had to wait for the client."""
+    ada = await house.person("ada")
+    await house.space("room", ada="owner")
+    async with serving(house) as running, asyncio.timeout(PATIENCE):
+        reader, writer = await running.dial()
+        writer.write(request("/api/spaces/room/stream", ada))
+        await reader.readuntil(b"event: snapshot")
+        for number in range(60):
+            house.announce("room", TextDelta(part_id="p", delta=f"<{number}>" + 10_000 * "x", offset=0))
+            await asyncio.sleep(0)
+        told = b""
+        for number in range(60, 120):
+            while f"<{number - 60}>".encode() not in told:
+                told += await reader.read(65536)
+            house.announce("room", TextDelta(part_id="p", delta=f"<{number}>" + 10_000 * "x", offset=0))
+        while b"<119>" not in told:
+            told += await reader.read(65536)
+    assert [int(number) for number in re.findall(rb"<(\d+)>", told)] == list(range(120))
 
 
 @story()

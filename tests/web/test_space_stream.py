@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from roomful.bus.memory import LAG_EVENTS
+from roomful.bus.channel import LAG_EVENTS
 from roomful.domain.changes import RevokeTokens
 from roomful.domain.events import (
     CallCompleted,

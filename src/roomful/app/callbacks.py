@@ -12,8 +12,13 @@ class Callbacks:
     """The addresses it gave out stay good over a restart, and for a while over a rotation."""
 
     def __init__(self, settings: Settings, keys: Keys) -> None:
-        self._base = settings.public_url.rstrip("/") or f"http://{settings.host}:{settings.port}"
+        self._public_url = settings.public_url.rstrip("/")
+        self._base = self._public_url or f"http://{settings.host}:{settings.port}"
         self._keys = keys
+
+    def served_at(self, url: str) -> None:
+        """Where this gateway answers, if the operator did not say how others reach it."""
+        self._base = self._public_url or url
 
     def url(self, call: Call) -> str:
         return f"{self._base}/api/callbacks/{call.id}/{_sign(self._keys.signing()[0], call.id)}"

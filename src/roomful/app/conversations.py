@@ -17,7 +17,7 @@ from roomful.runs.outside.followed import Followed
 from roomful.runs.outside.incoming import Incoming
 from roomful.runs.outside.outgoing import Outgoing
 from roomful.spaces.access import Access
-from roomful.spaces.announcer import Announcer
+from roomful.spaces.announcer import GROWTH, Announcer
 
 LAST_SECONDS = 2.0
 """How long a gateway that stops waits for what is still to be sent."""
@@ -71,6 +71,8 @@ class Conversations:
         await self._topics.close()
 
     def _hear(self, announcements: list[Announcement]) -> None:
+        if not self._followed.narrators:  # then what grows is nobody's business here
+            announcements = [one for one in announcements if not isinstance(one.event, GROWTH)]
         self._followed.hear(announcements)
         self._outgoing.hear(announcements)
 

@@ -16,6 +16,7 @@ from roomful.app.furnishing import make_person, make_space
 from roomful.app.keys import ADMIN_DIGEST, SECRET, Keys, keep_admin_key
 from roomful.app.others import check_bus, find_others
 from roomful.app.sealing import SecretBox
+from roomful.app.served import served
 from roomful.app.servers import ServersOfAgents
 from roomful.app.surroundings import REAL, Surroundings
 from roomful.app.toolkit import Toolkit
@@ -64,6 +65,7 @@ class Gateway:
         functions: Mapping[str, PythonTool],
         around: Surroundings = REAL,
     ) -> None:
+        self._settings = settings
         self._configs = configs = Configs(settings, SecretBox(settings.secret_key))
         self._models = models = ModelShelf(
             resolve_secret=configs.reveal,
@@ -75,7 +77,7 @@ class Gateway:
         announcer = Announcer(bus)
         history = History(store, announcer)
         blobs = Blobs(store, clock, ids)
-        callbacks = Callbacks(settings, keys)
+        self._callbacks = callbacks = Callbacks(settings, keys)
         limits = Limits(
             settings.limit_posts,
             settings.limit_streams,
@@ -277,6 +279,11 @@ class Gateway:
             wake=wake,
         )
         await make_space(self.app.desk, space, members, role)
+
+    def served(self) -> contextlib.AbstractAsyncContextManager[str]:
+        """Serves `app` at the host and port of the settings while it is open, and gives the address; port 0
+        is any free one. For programs without a server of their own: signals stay theirs."""
+        return served(self.app, self._settings, self._callbacks)
 
     def drain(self) -> None:
         """Tells every open stream that it ends here, and hands over the runs: for a server that is asked to

@@ -21,7 +21,6 @@ PutBlob: TypeAlias = Callable[[CallContext, bytes, str], Awaitable[Blob]]
 _SIZE: Final = re.compile(r"(\d{1,5})\s*[xX×]\s*(\d{1,5})")
 _SMALLEST, _LARGEST, _USUAL = 64, 1024, (512, 512)
 _LONGEST_PROMPT: Final = 32_000
-_DEFAULT_TIMEOUT: Final = 120.0
 
 
 class ImageExecutor:
@@ -55,25 +54,13 @@ class ImageExecutor:
                 width, height = _fitted(size or _USUAL)
                 made = [providers.Picture(await asyncio.to_thread(draw, prompt, width, height), "image/png")]
             else:
-                made = await self._ordered(spec, prompt, size, context.spec.timeout or _DEFAULT_TIMEOUT)
+                made = await self._generate(providers.order(spec, prompt, size, self._keys))
         except providers.NoPicture as reason:
             return Failed(str(reason))
         try:
             return Done({"success": True, "images": [await self._kept(context, each) for each in made]})
         except RoomfulError as error:
             return Failed(f"the image could not be kept: {error.detail}")
-
-    async def _ordered(
-        self, spec: Image, prompt: str, size: tuple[int, int] | None, seconds: float
-    ) -> list[providers.Picture]:
-        order = providers.order(spec, prompt, size, self._keys)
-        try:
-            async with asyncio.timeout(seconds):
-                return await self._generate(order)
-        except TimeoutError:
-            raise providers.NoPicture(
-                f"the image provider {spec.provider} took longer than {seconds:g} s"
-            ) from None
 
     async def _kept(self, context: CallContext, picture: providers.Picture) -> Json:
         blob = await self._put_blob(context, picture.data, picture.media_type)

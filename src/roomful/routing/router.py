@@ -218,7 +218,8 @@ class StepRouter:
         voice.keep([SaveCalls((call,)), *changes, *voice.saved(*assembly.spaces)], heard)
         if voice.is_followed:
             voice.tell_run(whole_event(call))
-        if spec is not None and _is_missed(spec, call):
+        is_in_trail = voice.trail is not None and voice.trail.is_seen
+        if spec is not None and not is_in_trail and _is_missed(spec, call):
             log.warning("run %s: nobody sees %s, there is no active space", call.run_id, call.tool_name)
         if spec is not None and spec.route.enters and call.status != "error":
             self._enter(call.args.get(spec.route.enters))

@@ -106,15 +106,22 @@ class Intake:
                 if not isinstance(conflict.outcome, Call | Handed):
                     raise
 
-    async def trigger(self, principal: Principal, agent_id: str, payload: Json) -> Run:
-        """A run that no message starts: it is in no space until it enters or names one."""
+    async def trigger(
+        self,
+        principal: Principal,
+        agent_id: str,
+        payload: Json,
+        also: Callable[[Run], Sequence[Change]] = lambda _: (),
+    ) -> Run:
+        """A run that no message starts: it is in no space until it enters or names one. `also` is stored
+        with it."""
         agent = await self._store.agent(agent_id)
         if agent is None:
             raise NotFound(f"there is no agent {agent_id!r}")
         new = self._starting.new(
             agent, Trigger(type="service", entity_id=principal.entity_id, payload=payload)
         )
-        await self._store.commit([new.change], lambda _: self._starting.began(new))
+        await self._store.commit([new.change, *also(new.run)], lambda _: self._starting.began(new))
         return new.run
 
     async def retry(self, failed: Run, also: Callable[[Run], Sequence[Change]] = lambda _: ()) -> Run:

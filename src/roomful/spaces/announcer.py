@@ -31,9 +31,9 @@ from roomful.domain.runs import Run
 STARTS = (TextStarted, CallStarted)
 _PER_SPACE = (CallStarted, CallInput, CallReady, CallCompleted, CallFailed)
 """On a run's own stream these are told once and whole, not once per space."""
-_GROWTH = (TextDelta, CallInput, TextEnded, SubagentCall, SubagentText, SubagentEnded)
+GROWTH = (TextDelta, CallInput, TextEnded, SubagentCall, SubagentText, SubagentEnded)
 """These say only what is new, to somebody who has all that was before."""
-UNSTORED = (TextStarted, CallStarted, PartReset, *_GROWTH)
+UNSTORED = (TextStarted, CallStarted, PartReset, *GROWTH)
 """What a run may say before it is stored, and so also after another process took the run from its driver."""
 SETTLING = (MessageChanged, CallReady, CallCompleted, CallFailed)
 """What others may say of a message that grows here: its card was answered."""
@@ -146,7 +146,7 @@ class Announcer:
     def hear(self, announcement: Announcement, *, in_step: bool) -> None:
         """`in_step` when everything is known here that its sender announced before."""
         event, view = announcement.event, self._views.get(announcement.space_id)
-        if not in_step and isinstance(event, _GROWTH):
+        if not in_step and isinstance(event, GROWTH):
             return
         if isinstance(event, TextDelta | TextEnded | CallInput) and (
             view is None or not view.is_growing(event)

@@ -121,6 +121,8 @@ class Route(Generic[B, Q, T]):
     """Counts too, though it posts nothing."""
     keeps_key: bool = False
     """Its handler remembers the answer for an idempotency key."""
+    reads_key: bool = False
+    """Its handler looks after such a key all by itself."""
     takes_bytes: bool = False
     """Its handler reads the body itself, whatever its type."""
     described_at: str = ""

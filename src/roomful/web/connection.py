@@ -7,7 +7,7 @@ from typing import Literal
 from uvicorn.protocols.http.flow_control import FlowControl
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from roomful.web.line import ABORT, WHEN_GONE
+from roomful.web.line import ABORT, WHEN_GONE, WRITE
 
 HEAD_SECONDS = 10.0
 HEAD_LIMIT = 64 * 1024
@@ -40,7 +40,9 @@ class Connection(HttpToolsProtocol):
 
     def on_message_begin(self) -> None:
         super().on_message_begin()
-        self.scope.setdefault("state", {}).update({ABORT: self.transport.abort, WHEN_GONE: self._when_gone})
+        self.scope.setdefault("state", {}).update(
+            {ABORT: self.transport.abort, WHEN_GONE: self._when_gone, WRITE: self._write}
+        )
         self._expect_head()
 
     def on_headers_complete(self) -> None:
@@ -54,6 +56,16 @@ class Connection(HttpToolsProtocol):
         self._on_gone = call
         if call is not None and self.cycle.disconnected:
             call()
+
+    def _write(self, make: Callable[[], bytes]) -> bool:
+        cycle = self.cycle
+        if self.flow.write_paused or cycle.disconnected or cycle.response_complete:
+            return False
+        if not cycle.chunked_encoding:
+            return False
+        if data := make():
+            self.transport.write(b"%x\r\n%b\r\n" % (len(data), data))
+        return True
 
     def _expect_head(self) -> None:
         self._stop_waiting()

@@ -59,7 +59,7 @@ def _operation(route: AnyRoute, schemas: dict[Any, Object]) -> Object:
     }
     if not route.access.needs_token:
         operation["security"] = []
-    if route.keeps_key or route.is_post:
+    if route.keeps_key or route.reads_key:
         operation["parameters"].append(
             {"name": "Idempotency-Key", "in": "header", "schema": {"type": "string"}}
         )

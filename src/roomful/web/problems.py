@@ -15,7 +15,7 @@ from roomful.web.headers import API_HEADERS
 
 logger = logging.getLogger("roomful.web")
 
-_STATUS = {
+STATUS = {
     "invalid": 422,
     "unauthorized": 401,
     "forbidden": 403,
@@ -51,7 +51,7 @@ class Refused(RoomfulError):
 
 def answer_to(error: RoomfulError, described_at: str = "") -> Response:
     """`described_at` is the address of the document that says how to get a token (RFC 9728)."""
-    status = _STATUS.get(error.code, 500)
+    status = STATUS.get(error.code, 500)
     headers: dict[str, str] = {}
     more: dict[str, Json] = {}
     match error:

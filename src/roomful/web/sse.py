@@ -132,6 +132,7 @@ class EventStream:
         self._is_writing = False
         self._is_stuck = False
         self._is_gone = False
+        self._line: Line | None = None
 
     @property
     def space_id(self) -> str | None:
@@ -155,7 +156,7 @@ class EventStream:
         assert self._subscription is not None
         self._writer = asyncio.current_task()
         self._subscription.on_cut = self._free
-        line = Line(scope, receive, self._hung_up)
+        line = self._line = Line(scope, receive, self._hung_up)
         try:
             await self._write(send, self._manner.start)
             last = await self._tell(self._subscription, send)
@@ -175,6 +176,7 @@ class EventStream:
     async def _tell(self, subscription: Subscription, send: Send) -> Subscription:
         data = self._opening
         self._opening = b""
+        subscription.on_news = self._pass_on
         while True:
             if data:
                 await self._write(send, {"type": "http.response.body", "body": data, "more_body": True})
@@ -201,10 +203,21 @@ class EventStream:
             before.cut = "closed"
             return before, b""
         subscription.on_cut = self._free
+        subscription.on_news = self._pass_on
         self._subscription = subscription
         if self._ended or self._is_gone:
             subscription.close(self._ended or "closed")
         return subscription, data
+
+    def _pass_on(self) -> bool:
+        """Nearly always news can be sent at once, without waking the task that waits for them."""
+        if self._line is None or self._line.write is None or self._ended:
+            return False
+        return self._line.write(self._news) and not self._feed.has_ended
+
+    def _news(self) -> bytes:
+        assert self._subscription is not None
+        return self._feed.frames(self._subscription.take())
 
     def _hung_up(self) -> None:
         self._is_gone = True
@@ -230,7 +243,7 @@ class EventStream:
     def _close(self) -> None:
         cut = self._why_cut()
         if self._subscription is not None:
-            self._subscription.on_cut = None
+            self._subscription.on_cut = self._subscription.on_news = None
             self._subscription.close()
         self._feed.close()
         self._readers.dismiss(self, cut)

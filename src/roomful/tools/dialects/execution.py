@@ -35,6 +35,8 @@ class Execution(NamedTuple):
 Reader: TypeAlias = Callable[[Fields, Inline], Execution | None]
 
 LONGEST_TIMEOUT_MS = 24 * 3600 * 1000
+IMAGE_SECONDS = 120.0
+"""Drawing takes longer than what other tools do."""
 
 _METHODS = {name: name for name in ("GET", "POST", "PUT", "PATCH", "DELETE", "HEAD")}
 _SENDING = {name: name for name in ("POST", "PUT", "PATCH")}
@@ -115,7 +117,7 @@ def read_image(execution: Fields, inline: Inline) -> Execution | None:
         size=execution.text("size", check=_wrong_size),
         quality=execution.identifier("quality"),
     )
-    return Execution(image, read_timeout(execution))
+    return Execution(image, read_timeout(execution) or IMAGE_SECONDS)
 
 
 def read_compute(execution: Fields, inline: Inline) -> Execution | None:

@@ -154,6 +154,7 @@ ROUTES: tuple[AnyRoute, ...] = (
         answer=BlobMade,
         status=201,
         is_post=True,
+        reads_key=True,
         takes_bytes=True,
     ),
     Route("GET", "/api/blobs/{id}", get_blob, SEES_BLOB, "The bytes of a file", answer=bytes),

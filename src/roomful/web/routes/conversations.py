@@ -42,6 +42,7 @@ ROUTES: tuple[AnyRoute, ...] = (
         body=MessageEnvelope,
         answer=EnvelopeSent,
         is_post=True,
+        reads_key=True,
     ),
     Route(
         "GET",

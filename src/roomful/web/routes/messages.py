@@ -207,6 +207,7 @@ ROUTES: tuple[AnyRoute, ...] = (
         status=201,
         also=(Also(200, "What comes of it, where the request accepts text/event-stream", "a stream"),),
         is_post=True,
+        reads_key=True,
     ),
     Route(
         "GET",

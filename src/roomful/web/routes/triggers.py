@@ -3,7 +3,9 @@
 from starlette.types import ASGIApp
 
 from roomful.domain.agents import Agent
+from roomful.domain.changes import Change
 from roomful.domain.errors import NotFound
+from roomful.domain.runs import Run
 from roomful.domain.shape import UNSET, Json, Noun, Unset
 from roomful.web.ask import AnyRoute, Ask, Body, Route, json_answer
 from roomful.web.queries import NoQuery
@@ -30,7 +32,11 @@ class LateResult(Body):
 async def trigger_agent(ask: Ask[ServiceTrigger, NoQuery, Agent]) -> ASGIApp:
     sent = ask.body
     payload = {"serviceName": sent.service_name, "payload": None if sent.payload is UNSET else sent.payload}
-    run = await ask.house.intake.trigger(ask.principal, ask.about.id, payload)
+
+    def remember(begun: Run) -> list[Change]:
+        return ask.remember(Triggered(begun.id), 202)
+
+    run = await ask.house.intake.trigger(ask.principal, ask.about.id, payload, remember)
     return json_answer(Triggered(run.id), 202)
 
 
@@ -54,6 +60,7 @@ ROUTES: tuple[AnyRoute, ...] = (
         answer=Triggered,
         status=202,
         is_post=True,
+        keeps_key=True,
     ),
     Route(
         "POST",

@@ -1,6 +1,6 @@
 """A gateway inside a program that has a web server, routes and tools of its own.
 
-    python examples/03_embedded.py
+    python examples/13_embedded.py
 
 The program's routes and the gateway's share one port; the gateway is at /rooms. Ada asks, an agent calls a
 function of this program, and the answer streams. The model is a script, so there is no key and no network.
@@ -16,7 +16,7 @@ from starlette.responses import PlainTextResponse
 from starlette.routing import Mount, Route
 
 import roomful
-from roomful.domain.events import CallCompleted, TextDelta
+from roomful.client import CallCompleted, TextDelta
 
 STOCK = {"laptop": 3, "phone": 0}
 

@@ -2,7 +2,7 @@
 
     pip install 'roomful[agents-sdk]'
     roomful serve --bus redis://localhost:6379/0     # with an agent of the kind `agent`, id scout, in a space
-    AGENT_NAME=scout python examples/02_agent_outside.py
+    AGENT_NAME=scout python examples/11_agent_outside.py
 
 It waits on its own topic, chat:scout, for whoever mentions it, and answers by `chat_send` alone, into the
 conversation it was asked in. Its model is a script, so there is no key. It goes on until it is stopped.

@@ -1,7 +1,7 @@
 """An agent of the OpenAI Agents SDK, in a process of its own, takes part by `chat_send` alone.
 
     pip install 'roomful[agents-sdk]'
-    python examples/01_chat_send.py
+    python examples/10_chat_send.py
 
 Its model is a script, so there is no key and no network. With REDIS_URL set the message goes to that server,
 for others to read; without, to a bus in this process. Either way what was published is printed.

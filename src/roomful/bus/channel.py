@@ -1,0 +1,308 @@
+"""One channel: a bounded log, and readers that are no more than a place in it."""
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from itertools import islice
+
+from roomful.domain.events import Announcement, CallInput, CutReason, RunChanged, TextDelta
+from roomful.domain.ports import Entry
+from roomful.domain.shape import UNSET
+from roomful.domain.wire import Form, frame
+
+LAG_EVENTS = 1024
+LAG_BYTES = 1024 * 1024
+WINDOW_EVENTS = 4 * LAG_EVENTS
+WINDOW_BYTES = 4 * LAG_BYTES
+CROWD = 32
+"""So many readers of a channel and more are told of what comes together, not of each thing alone."""
+CROWD_SECONDS = 90e-6
+"""How long they wait for more, for each of them: a thousand hear of news 11 times a second."""
+
+log = logging.getLogger("roomful.bus")
+
+
+class Channel:
+    __slots__ = (
+        "branches",
+        "branches_of",
+        "entries",
+        "epoch",
+        "followed_at",
+        "head",
+        "kept",
+        "newest",
+        "readers",
+        "ready",
+        "relays",
+        "shown",
+        "shown_volume",
+        "sizes",
+        "telling",
+        "told_at",
+        "volume",
+    )
+
+    def __init__(self, epoch: str) -> None:
+        self.epoch = epoch
+        self.head = 0
+        self.shown = 0
+        """How far the readers were told that there is something."""
+        self.shown_volume = 0
+        self.told_at = 0.0
+        self.telling: asyncio.Handle | None = None
+        self.kept = 0
+        """Bytes in the window."""
+        self.volume = 0
+        """Bytes ever published, so that a reader's lag is one subtraction."""
+        self.entries: deque[Entry] = deque()
+        self.newest: tuple[tuple[int, int], list[Entry]] = ((0, 0), [])
+        self.sizes: deque[int] = deque()
+        self.readers: dict[MemorySubscription, None] = {}
+        self.relays: dict[str, Channel] = {}
+        self.branches: dict[Branch, None] = {}
+        self.branches_of: dict[str, dict[Branch, None]] = {}
+        """By run."""
+        self.followed_at = 0.0
+        self.ready: asyncio.Future[None] | None = None
+
+    @property
+    def is_in_use(self) -> bool:
+        return bool(self.readers or self.branches or self.relays)
+
+    def renew(self, epoch: str) -> None:
+        """Those who read now may still take what came before it."""
+        self.epoch = epoch
+        self.close("renewed")
+
+    def close(self, reason: CutReason) -> None:
+        for reader in list(self.readers):
+            reader.close(reason)
+        for branch in list(self.branches):
+            branch.close(reason)
+
+    def extend(self, announcements: Sequence[Announcement]) -> None:
+        for announcement in announcements:
+            size = _size(announcement)
+            entry = Entry(self.head + 1, announcement)
+            self.add(entry, size)
+            if self.branches:
+                self._branch_off(entry, size)
+        self.notice()
+        for relay in self.relays.values():
+            relay.extend(announcements)
+
+    def add(self, entry: Entry, size: int) -> None:
+        self.head += 1
+        self.volume += size
+        self.kept += size
+        self.entries.append(entry)
+        self.sizes.append(size)
+        while len(self.entries) > WINDOW_EVENTS or self.kept > WINDOW_BYTES:
+            self.entries.popleft()
+            self.kept -= self.sizes.popleft()
+
+    def notice(self) -> None:
+        """Readers are told of all that comes in one turn of the event loop together; of what follows closely
+        after, when some more has come, if many listen."""
+        is_much = (
+            self.head - self.shown >= LAG_EVENTS // 4 or self.volume - self.shown_volume >= LAG_BYTES // 4
+        )
+        if self.telling is not None and not is_much:
+            return
+        try:
+            loop = asyncio.get_running_loop()
+        except RuntimeError:  # nobody waits where no loop runs
+            self._tell()
+            return
+        if is_much or not self.readers:
+            self._tell(loop)
+            return
+        wait = 0.0
+        if len(self.readers) >= CROWD:
+            wait = self.told_at + len(self.readers) * CROWD_SECONDS - loop.time()
+        if wait > 0:
+            self.telling = loop.call_later(wait, self._tell, loop)
+        else:
+            self.telling = loop.call_soon(self._tell, loop)
+
+    def _tell(self, loop: asyncio.AbstractEventLoop | None = None) -> None:
+        if self.telling is not None:
+            self.telling.cancel()
+            self.telling = None
+        if loop is not None:
+            self.told_at = loop.time()
+        self.shown, self.shown_volume = self.head, self.volume
+        for reader in list(self.readers):
+            reader.notice()
+
+    def leave(self, reader: "MemorySubscription") -> None:
+        self.readers.pop(reader, None)
+
+    def _branch_off(self, entry: Entry, size: int) -> None:
+        run_id, event = entry.announcement.run_id, entry.announcement.event
+        if run_id is not None and isinstance(event, RunChanged) and event.root_run_id is not UNSET:
+            for branch in tuple(self.branches_of.get(event.root_run_id, ())):
+                branch.hear(run_id)
+        for branch in self.branches if run_id is None else self.branches_of.get(run_id, ()):
+            branch.add(entry, size)
+            branch.notice()
+
+    def since(self, offset: int) -> list[Entry]:
+        """From the newest one backwards: who follows closely does not walk through the whole window. Readers
+        who stand side by side get the same list."""
+        asked = (offset, self.head)
+        if self.newest[0] != asked:
+            entries = list(islice(reversed(self.entries), self.head - offset))
+            entries.reverse()
+            self.newest = (asked, entries)
+        return self.newest[1]
+
+
+class Branch(Channel):
+    """What one reader wants of a channel: some runs, and all that is of no run."""
+
+    __slots__ = ("_runs", "_trunk")
+
+    def __init__(self, trunk: Channel, run_ids: Iterable[str]) -> None:
+        super().__init__(trunk.epoch)
+        self._trunk = trunk
+        self._runs: list[str] = []
+        trunk.branches[self] = None
+        for run_id in run_ids:
+            self.hear(run_id)
+
+    def hear(self, run_id: str) -> None:
+        self._runs.append(run_id)
+        self._trunk.branches_of.setdefault(run_id, {})[self] = None
+
+    def leave(self, reader: "MemorySubscription") -> None:
+        super().leave(reader)
+        self._trunk.branches.pop(self, None)
+        for run_id in self._runs:
+            branches = self._trunk.branches_of.get(run_id, {})
+            branches.pop(self, None)
+            if not branches:
+                self._trunk.branches_of.pop(run_id, None)
+
+
+class MemorySubscription:
+    __slots__ = (
+        "_log",
+        "_offset",
+        "_seconds",
+        "_timer",
+        "_until",
+        "_volume",
+        "_waiter",
+        "cut",
+        "on_cut",
+        "on_news",
+    )
+
+    def __init__(self, log: Channel, offset: int) -> None:
+        self._log = log
+        self._offset = offset
+        self._volume = log.volume
+        self._waiter: asyncio.Future[bool] | None = None
+        self._timer: asyncio.TimerHandle | None = None
+        """Outlives a wait: one that is rarely too long sets it once in that time, not once an event."""
+        self._seconds = 0.0
+        self._until = 0.0
+        self.cut: CutReason | None = None
+        self.on_cut: Callable[[], None] | None = None
+        """Called when a reader is cut while it may be stuck in a write."""
+        self.on_news: Callable[[], bool] | None = None
+        """Called when there is something to take, instead of waking who waits; False: it has to be woken."""
+        log.readers[self] = None
+
+    def take(self) -> list[Entry]:
+        if self._offset == self._log.head:
+            return []
+        entries = self._log.since(self._offset)
+        self._offset, self._volume = self._log.head, self._log.volume
+        return entries
+
+    async def wait(self, seconds: float) -> bool:
+        if self.cut or self._offset < self._log.shown:
+            return True
+        loop = asyncio.get_running_loop()
+        self._seconds = seconds
+        self._until = loop.time() + seconds
+        if self._timer is not None and self._timer.when() > self._until:
+            self._stop_timer()
+        if self._timer is None:
+            self._timer = loop.call_at(self._until, self._look_at_clock)
+        self._waiter = waiter = loop.create_future()
+        try:
+            return await waiter
+        finally:
+            self._waiter = None
+
+    def narrow(self, run_ids: Iterable[str]) -> None:
+        assert self._offset == self._log.head, "what was there has been taken"
+        if self.cut is None:
+            self._log.leave(self)
+            self._log = Branch(self._log, run_ids)
+            self._offset = self._volume = 0
+            self._log.readers[self] = None
+
+    def notice(self) -> None:
+        lag = self._log.head - self._offset
+        if lag > LAG_EVENTS or self._log.volume - self._volume > LAG_BYTES:
+            self.close("slow")
+        elif self._waiter is not None and not self._waiter.done():
+            self._wake(self._waiter)
+
+    def _wake(self, waiter: "asyncio.Future[bool]") -> None:
+        try:
+            is_done = self.on_news is not None and self.on_news()
+        except Exception:  # an outermost seam: what is wrong with one reader is not the others' trouble
+            log.exception("a reader could not be told what came")
+            self.close("slow")
+            return
+        if not is_done:
+            if not waiter.done():
+                waiter.set_result(True)
+        else:
+            self._until = waiter.get_loop().time() + self._seconds
+
+    def close(self, reason: CutReason = "closed") -> None:
+        self._log.leave(self)
+        if self.cut is not None:
+            return
+        self.cut = reason
+        self._stop_timer()
+        if self._waiter is not None and not self._waiter.done():
+            self._waiter.set_result(True)
+        if self.on_cut is not None:
+            self.on_cut()
+
+    def _look_at_clock(self) -> None:
+        self._timer = None
+        if self._waiter is None or self._waiter.done():
+            return
+        loop = self._waiter.get_loop()
+        if loop.time() < self._until:
+            self._timer = loop.call_at(self._until, self._look_at_clock)
+        else:
+            self._waiter.set_result(False)
+
+    def _stop_timer(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+
+def _size(announcement: Announcement) -> int:
+    """About what the event weighs on the wire; a delta is not encoded just to be weighed."""
+    event = announcement.event
+    if isinstance(event, TextDelta):
+        return len(event.delta) + 96
+    if isinstance(event, CallInput):
+        size = 96
+        for _, _, value in event.ops:
+            size += len(value) if isinstance(value, str) else 64
+        return size
+    return len(frame(announcement, Form.OPS))
