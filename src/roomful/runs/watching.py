@@ -1,7 +1,7 @@
 """What an operator is shown of runs: figures always, spans where somebody collects them, and in the log which
 run something is about."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 
@@ -43,7 +43,7 @@ class Watching:
         return watched
 
     @contextmanager
-    def asked(self, run: Run, model: ModelRef, step: int) -> Iterator["Asked"]:
+    def asked(self, run: Run, model: ModelRef, step: int) -> Generator["Asked"]:
         """A model is being asked."""
         facts = {**about(run), "roomful.step": step, "gen_ai.request.model": model.name}
         with self.tracer.span("model", facts) as span:
@@ -63,7 +63,7 @@ class Watching:
                 self.watch.calls[_kind(spec), "waiting"] += 1
 
     @contextmanager
-    def called(self, call: Call, spec: ToolSpec, run: Run) -> Iterator["Called"]:
+    def called(self, call: Call, spec: ToolSpec, run: Run) -> Generator["Called"]:
         """A tool is being executed, and what it leads to is begun."""
         facts = {**about(run), "roomful.call.id": call.id, "roomful.tool": spec.name}
         with self.tracer.span("tool", facts) as span:

@@ -7,7 +7,7 @@ import asyncio
 import contextlib
 import re
 import threading
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextvars import ContextVar
 
 from opentelemetry import trace
@@ -33,7 +33,7 @@ class OtlpTracer:
         self._tracer = self._provider.get_tracer("roomful")
 
     @contextlib.contextmanager
-    def span(self, name: str, facts: Facts, under: str = "") -> Iterator["OtlpSpan"]:
+    def span(self, name: str, facts: Facts, under: str = "") -> Generator["OtlpSpan"]:
         span = self._tracer.start_span(name, _above(under), attributes=dict(facts))
         token = _CURRENT.set(span)
         try:
