@@ -44,7 +44,23 @@ def test_only_the_guard_and_the_operators_models_reach_out() -> None:
         "httpx2",
         "create_connection",
     }
-    assert {name for name, tree in FILES.items() if _names_in(tree) & DIALS} <= {"egress/connecting.py"}
+    gateway = {name: tree for name, tree in FILES.items() if not name.startswith("bench/")}
+    assert {name for name, tree in gateway.items() if _names_in(tree) & DIALS} <= {"egress/connecting.py"}
+
+
+def test_what_is_measured_is_dialled_on_this_machine_and_by_no_gateway() -> None:
+    """`roomful bench` is a command of its own: it dials the processes that it started, and nothing else."""
+    users = {name for name, source in SOURCES.items() if "from roomful.bench" in source}
+    assert {name for name in users if not name.startswith("bench/")} == {"cli/measuring.py"}
+    dials = [
+        (name, ast.unparse(node))
+        for name, tree in FILES.items()
+        if name.startswith("bench/")
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in DIALS
+    ]
+    assert len(dials) >= 4
+    assert [dial for dial in dials if "'127.0.0.1'" not in dial[1]] == []
 
 
 def _names_in(tree: ast.AST) -> set[str]:
