@@ -262,11 +262,10 @@ class MemorySubscription:
             log.exception("a reader could not be told what came")
             self.close("slow")
             return
-        if not is_done:
-            if not waiter.done():
-                waiter.set_result(True)
-        else:
+        if is_done:
             self._until = waiter.get_loop().time() + self._seconds
+        elif not waiter.done():
+            waiter.set_result(True)
 
     def close(self, reason: CutReason = "closed") -> None:
         self._log.leave(self)

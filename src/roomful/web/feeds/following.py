@@ -36,10 +36,11 @@ class Following(msgspec.Struct, frozen=True):
         return announcement.audience is None or announcement.audience == self.viewer
 
 
-def ends_skipped(before: Subscription, now: Position) -> list[Announcement]:
+def ends_skipped(before: Subscription | None, now: Position) -> list[Announcement]:
     """Runs whose end was told after a reader was stopped and before it begins anew. What they said is in the
     snapshot; that they ended is told, for somebody may wait for it."""
-    skipped = [entry.announcement for entry in before.take() if entry.offset <= now.offset]
+    entries = before.take() if before is not None else []
+    skipped = [entry.announcement for entry in entries if entry.offset <= now.offset]
     return [one for one in skipped if isinstance(one.event, RunChanged) and one.event.status in ENDED]
 
 

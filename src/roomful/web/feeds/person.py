@@ -95,8 +95,8 @@ class PersonFeed:
             if (subscription := self._house.bus.subscribe(person.channel, here)) is not None:
                 position = f"{self._epoch}.{here.offset}"
                 opening = one_frame("snapshot", encode_json(everything), position)
-                ends = ends_skipped(before, here) if before is not None else []
-                told = [frame(one, self._who.form) + b"\n" for one in ends if self._hears(one)]
+                ends = filter(self._hears, ends_skipped(before, here))
+                told = [frame(one, self._who.form) + b"\n" for one in ends]
                 return subscription, opening + b"".join(told)
         raise Unavailable("your spaces are too lively to be read just now: try again")
 

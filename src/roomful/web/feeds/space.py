@@ -60,7 +60,7 @@ class SpaceFeed:
             if subscription is not None:
                 self._share(position.epoch)
                 opening = one_frame("snapshot", encode_json(snapshot), str(position))
-                ends = ends_skipped(before, position) if before is not None else []
+                ends = ends_skipped(before, position)
                 return subscription, opening + b"".join([frame(one, self._who.form) + b"\n" for one in ends])
         raise Unavailable("this space is too lively to be read just now: try again")
 
