@@ -43,6 +43,7 @@ class Breaking:
     async def __aexit__(self, *_: object) -> None:
         assert self._server is not None
         self._server.close()
+        await asyncio.sleep(0)  # whoever was just let in begins, and can be ended
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -59,11 +60,28 @@ class Breaking:
         task.add_done_callback(self._tasks.discard)
         self.connections += 1
         cut = _place(self.cuts.pop(0)) if self.cuts else None
-        try:
-            there, back = await asyncio.open_connection("127.0.0.1", self._target)
-        except OSError:
-            writer.transport.abort()
-            return
+        with contextlib.closing(writer):
+            try:
+                there, back = await asyncio.open_connection("127.0.0.1", self._target)
+            except OSError:
+                writer.transport.abort()
+                return
+            try:
+                await self._join(reader, writer, there, back, cut)
+            finally:
+                back.transport.abort()
+                if self._resets:
+                    _reset(writer)
+
+    async def _join(
+        self,
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
+        there: asyncio.StreamReader,
+        back: asyncio.StreamWriter,
+        cut: Place | None,
+    ) -> None:
+        """Until one side ends, or the cut."""
         ways = [
             asyncio.create_task(self._pass(reader, back, None)),
             asyncio.create_task(self._pass(there, writer, cut)),
@@ -74,10 +92,6 @@ class Breaking:
             for way in ways:
                 way.cancel()
             await asyncio.gather(*ways, return_exceptions=True)
-            if self._resets:
-                _reset(writer)
-            writer.close()
-            back.transport.abort()
 
     async def _pass(
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, cut: Place | None
