@@ -16,8 +16,8 @@ from tests.servers.roomful import free_port
 from tests.servers.watched import Watched
 
 ROOT = Path(__file__).parent.parent.parent
-MEGABYTES = 66
-"""A validator, cryptography and uvloop are two thirds of the 65.0 that there are."""
+MEGABYTES = 50
+"""A validator and uvloop are three fifths of the 48.2 that there are."""
 MODULES = 740
 """Roomful's own, those that serve HTTP, and what they load of Python: 706 are loaded."""
 TAKEN_ALONG = frozenset({"cython_runtime", "python_multipart", "sniffio"})

@@ -1,11 +1,17 @@
 """Literal secrets in configurations, unreadable at rest."""
 
+from __future__ import annotations
+
 import base64
 import hashlib
 import secrets
+from typing import TYPE_CHECKING
 
 from roomful.domain.errors import Invalid
 from roomful.settings import split
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 
 def listed_keys(secret_key: str | None) -> list[str]:
@@ -25,12 +31,10 @@ class SecretBox:
         return bool(self._keys)
 
     def seal(self, secret: str) -> str:
-        from cryptography.hazmat.primitives.ciphers.aead import AESGCM
-
         if not self._keys:
             raise Invalid("a literal secret needs ROOMFUL_SECRET_KEY; write ${env.NAME} instead")
         nonce = secrets.token_bytes(12)
-        sealed = nonce + AESGCM(self._keys[0]).encrypt(nonce, secret.encode(), None)
+        sealed = nonce + _cipher(self._keys[0]).encrypt(nonce, secret.encode(), None)
         return base64.urlsafe_b64encode(sealed).decode()
 
     def open(self, sealed: str) -> str:
@@ -46,12 +50,20 @@ class SecretBox:
         return bool(self._keys) and _opened(self._keys[0], sealed) is not None
 
 
+def _cipher(key: bytes) -> AESGCM:
+    try:
+        from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+    except ImportError as error:
+        raise Invalid("a literal secret needs another package: pip install 'roomful[secrets]'") from error
+    return AESGCM(key)
+
+
 def _opened(key: bytes, sealed: str) -> str | None:
+    cipher = _cipher(key)
     from cryptography.exceptions import InvalidTag
-    from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
     data = base64.urlsafe_b64decode(sealed)
     try:
-        return AESGCM(key).decrypt(data[:12], data[12:], None).decode()
+        return cipher.decrypt(data[:12], data[12:], None).decode()
     except InvalidTag:
         return None
