@@ -1,17 +1,10 @@
 """Literal secrets in configurations, unreadable at rest."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
-import secrets
-from typing import TYPE_CHECKING
 
 from roomful.domain.errors import Invalid
 from roomful.settings import split
-
-if TYPE_CHECKING:
-    from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 
 def listed_keys(secret_key: str | None) -> list[str]:
@@ -21,7 +14,7 @@ def listed_keys(secret_key: str | None) -> list[str]:
 
 
 class SecretBox:
-    """AES-GCM under keys derived from ROOMFUL_SECRET_KEY. Without a key nothing is sealed or opened."""
+    """XSalsa20-Poly1305 with keys made of ROOMFUL_SECRET_KEY. Without one nothing is sealed or opened."""
 
     def __init__(self, secret_key: str | None) -> None:
         self._keys = [hashlib.sha256(key.encode()).digest() for key in listed_keys(secret_key)]
@@ -33,9 +26,9 @@ class SecretBox:
     def seal(self, secret: str) -> str:
         if not self._keys:
             raise Invalid("a literal secret needs ROOMFUL_SECRET_KEY; write ${env.NAME} instead")
-        nonce = secrets.token_bytes(12)
-        sealed = nonce + _cipher(self._keys[0]).encrypt(nonce, secret.encode(), None)
-        return base64.urlsafe_b64encode(sealed).decode()
+        from nacl.secret import SecretBox as Box
+
+        return base64.urlsafe_b64encode(Box(self._keys[0]).encrypt(secret.encode())).decode()
 
     def open(self, sealed: str) -> str:
         if not self._keys:
@@ -50,20 +43,11 @@ class SecretBox:
         return bool(self._keys) and _opened(self._keys[0], sealed) is not None
 
 
-def _cipher(key: bytes) -> AESGCM:
-    try:
-        from cryptography.hazmat.primitives.ciphers.aead import AESGCM
-    except ImportError as error:
-        raise Invalid("a literal secret needs another package: pip install 'roomful[secrets]'") from error
-    return AESGCM(key)
-
-
 def _opened(key: bytes, sealed: str) -> str | None:
-    cipher = _cipher(key)
-    from cryptography.exceptions import InvalidTag
+    from nacl.exceptions import CryptoError
+    from nacl.secret import SecretBox as Box
 
-    data = base64.urlsafe_b64decode(sealed)
     try:
-        return cipher.decrypt(data[:12], data[12:], None).decode()
-    except InvalidTag:
+        return Box(key).decrypt(base64.urlsafe_b64decode(sealed)).decode()
+    except CryptoError:
         return None

@@ -20,6 +20,8 @@ CROWD = 32
 CROWD_SECONDS = 90e-6
 """How long they wait for more, for each of them: a thousand hear of news 11 times a second."""
 
+WORDS = (TextDelta, CallInput)
+
 log = logging.getLogger("roomful.bus")
 
 
@@ -89,7 +91,7 @@ class Channel:
             self.add(entry, size)
             if self.branches:
                 self._branch_off(entry, size)
-        self.notice()
+        self.notice(is_word=isinstance(announcements[-1].event, WORDS))
         for relay in self.relays.values():
             relay.extend(announcements)
 
@@ -103,20 +105,22 @@ class Channel:
             self.entries.popleft()
             self.kept -= self.sizes.popleft()
 
-    def notice(self) -> None:
-        """Readers are told of all that comes in one turn of the event loop together; of what follows closely
-        after, when some more has come, if many listen."""
-        is_much = (
-            self.head - self.shown >= LAG_EVENTS // 4 or self.volume - self.shown_volume >= LAG_BYTES // 4
+    def notice(self, *, is_word: bool) -> None:
+        """A few readers are told of a word at once, and of all else that comes in one turn of the event loop
+        together. Many are told, of whatever it is, when some more has come."""
+        is_due = (
+            (is_word and len(self.readers) < CROWD)
+            or self.head - self.shown >= LAG_EVENTS // 4
+            or self.volume - self.shown_volume >= LAG_BYTES // 4
         )
-        if self.telling is not None and not is_much:
+        if self.telling is not None and not is_due:
             return
         try:
             loop = asyncio.get_running_loop()
         except RuntimeError:  # nobody waits where no loop runs
             self._tell()
             return
-        if is_much or not self.readers:
+        if is_due or not self.readers:
             self._tell(loop)
             return
         wait = 0.0
@@ -147,7 +151,7 @@ class Channel:
                 branch.hear(run_id)
         for branch in self.branches if run_id is None else self.branches_of.get(run_id, ()):
             branch.add(entry, size)
-            branch.notice()
+            branch.notice(is_word=isinstance(event, WORDS))
 
     def since(self, offset: int) -> list[Entry]:
         """From the newest one backwards: who follows closely does not walk through the whole window. Readers
