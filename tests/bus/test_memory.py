@@ -243,6 +243,44 @@ def test_many_readers_are_told_at_once_then_of_what_came_together(
     asyncio.run(story())
 
 
+def _ended(run_id: str) -> Announcement:
+    event = RunChanged(
+        space_id="s", run_id=run_id, entity_id="e", status="completed", trigger=Trigger(type="call")
+    )
+    return Announcement(event=event, space_id="s", run_id=run_id)
+
+
+@pytest.mark.parametrize(("size", "at_once"), [(1, 1), (CROWD - 1, 1), (CROWD, 0)])
+def test_a_few_readers_hear_a_word_before_whoever_said_it_goes_on(size: int, at_once: int) -> None:
+    """And of all else, when the turn is over."""
+
+    async def story() -> None:
+        bus, _ = _bus()
+        readers, told = _crowd(bus, size), [0]
+        waiting = [asyncio.create_task(one.wait(10)) for one in readers]
+        await asyncio.sleep(0)
+
+        def count() -> bool:
+            told[0] += 1
+            return True
+
+        for one in readers:
+            one.on_news = count
+        bus.publish("s", [_ended("r1")])
+        bus.publish("s", [_ended("r2")])
+        assert told == [0]
+        bus.publish("s", _words("hello"))
+        assert told == [at_once * size]
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        assert told == [size]
+        for one in readers:
+            one.close()
+        assert all(await asyncio.gather(*waiting))
+
+    asyncio.run(story())
+
+
 def test_no_reader_of_a_crowd_is_slow_because_it_was_not_told() -> None:
     async def story() -> None:
         bus, _ = _bus()
