@@ -96,7 +96,8 @@ class History:
             at=as_of_now,
         )
         trails = trees(below)
-        seen = [_seen(_as_it_grew(row, growing), viewer, trails) for row in rows]
+        grown = [_as_it_grew(row, growing) for row in rows] if growing else rows
+        seen = [_seen(row, viewer, trails) for row in grown]
         return [message for message in seen if message is not None], more, position
 
     async def snapshot(self, space_id: str, viewer: str | None) -> tuple[Snapshot, Position]:

@@ -1,7 +1,7 @@
 """Messages: written once with their place in the space, read by pages of ready JSON."""
 
 from collections.abc import Callable, Sequence
-from operator import attrgetter
+from operator import itemgetter
 from typing import TypeVar
 
 import msgspec
@@ -35,7 +35,7 @@ TRIES = 20
 T = TypeVar("T")
 _decode = msgspec.json.Decoder(Message).decode
 _decode_part: Callable[[bytes], Part] = msgspec.json.Decoder(Part).decode
-_seq = attrgetter("seq")
+_seq = itemgetter(0)
 _ESCAPES = str.maketrans({"%": r"\%", "_": r"\_", "\\": r"\\"})
 
 _TAKE_SEQ = "UPDATE spaces SET last_seq = last_seq + 1 WHERE id = ? RETURNING last_seq"
@@ -175,7 +175,7 @@ async def history(
         """The page and the writers' numbers are one statement, hence one state of the database."""
         rows = await reader.rows(sql, params, slow=bool(likes))
         numbers = {row[2]: row[0] for row in rows if row[1] is None}
-        return sorted((_stored(row) for row in rows if row[1] is not None), key=_seq), numbers
+        return [_stored(row) for row in sorted(rows, key=_seq) if row[1] is not None], numbers
 
     async def read() -> tuple[tuple[list[StoredMessage], Descent], Numbers]:
         """What is below is another statement: it is of the same state when it has the same numbers."""
@@ -254,12 +254,5 @@ def _without_texts(message: Message, at: str) -> Message:
 
 def _stored(row: Row) -> StoredMessage:
     seq, id, status, private, answered, delegates, body = row
-    return StoredMessage(
-        id=id,
-        seq=seq,
-        is_open=status == "open",
-        is_private=bool(private),
-        is_answered=bool(answered),
-        delegates=bool(delegates),
-        body=body.encode(),
-    )
+    is_open = status == "open"
+    return StoredMessage(id, seq, is_open, bool(private), bool(answered), bool(delegates), body.encode())
