@@ -21,7 +21,7 @@ from roomful.domain.deltas import (
 from roomful.domain.ports import Model
 from roomful.domain.runs import Usage
 from roomful.domain.tools import ModelTool
-from roomful.models import OpenAIModel
+from roomful.models.openai import OpenAIModel
 
 PATIENCE = 20.0
 CARD = ModelTool("showCard", "Shows a card.", {"type": "object", "properties": {"a": {"type": "string"}}})

@@ -17,7 +17,7 @@ from roomful.domain.deltas import (
     UserMessage,
 )
 from roomful.domain.runs import Usage
-from roomful.models import OpenAIModel
+from roomful.models.openai import OpenAIModel
 from tests.models.asking import CARD, PATIENCE, Said, ask, gather, opened, request_to
 from tests.servers.fake_openai import (
     HANG,

@@ -8,7 +8,7 @@ import pytest
 
 from roomful.domain.deltas import ModelFailed
 from roomful.domain.errors import Invalid
-from roomful.models import OpenAIModel
+from roomful.models.openai import OpenAIModel
 from tests.models.asking import Said, ask, fault_of, gather, request_to
 from tests.servers.fake_openai import (
     CUT,

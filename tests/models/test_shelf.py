@@ -10,7 +10,8 @@ import pytest
 from roomful.domain.agents import ModelRef
 from roomful.domain.errors import Invalid
 from roomful.domain.ports import Models
-from roomful.models import ModelShelf, OpenAIModel, ScriptedModel, load_script
+from roomful.models import ModelShelf, ScriptedModel, load_script
+from roomful.models.openai import OpenAIModel
 from tests.models.asking import Said, gather, joined, opened, request_to
 from tests.servers.fake_openai import Answer, FakeOpenAI, text
 

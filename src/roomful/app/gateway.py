@@ -290,8 +290,12 @@ class Gateway:
         stop and waits for its connections before it lets go of the gateway. `close` does it too."""
         self.app.drain()
 
-    async def start(self) -> None:
+    async def warm(self) -> None:
+        """Does ahead, beside whatever is asked, what the first model and the first tool would wait for."""
         await self._models.warm()
+        await self._toolkit.warm()
+
+    async def start(self) -> None:
         await self._others.start()
         await self.house.worker.start()
         self.conversations.start()

@@ -34,7 +34,13 @@ async def serve(
     """Returns when SIGTERM or SIGINT came, or the other end of `lifeline` is gone, and everybody was served
     or told. `sockets` listen already; without them the settings say where to."""
     leave = partial(_leave_in, STOP_SECONDS)
-    server = Server(gateway.app, settings.host, settings.port, on_started, leave, proxies=settings.proxies)
+    warming: list[asyncio.Task[None]] = []
+
+    def started() -> None:
+        on_started()
+        warming.append(asyncio.create_task(gateway.warm()))
+
+    server = Server(gateway.app, settings.host, settings.port, started, leave, proxies=settings.proxies)
     if lifeline is not None:
         asyncio.get_running_loop().add_reader(lifeline, server.stop)
     _answer_signals(server.handle_exit)
@@ -45,6 +51,7 @@ async def serve(
     finally:
         if lifeline is not None:
             asyncio.get_running_loop().remove_reader(lifeline)
+        await asyncio.gather(*warming)
         await gateway.close()
         _answer_signals(signal.SIG_IGN)
         _leave_in(THREAD_SECONDS)

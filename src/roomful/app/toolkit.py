@@ -117,6 +117,9 @@ class Toolkit:
         self.more_tools = self.mcp.offered
         self.complete = self._python.complete
 
+    async def warm(self) -> None:
+        await self._egress.warm()
+
     async def close(self) -> None:
         await self._compute.close()
         await self.mcp.close()

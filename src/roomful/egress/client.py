@@ -1,12 +1,14 @@
-"""The client. Every hop of every request takes the same door: parse, judge, resolve once, connect there."""
+"""The client. Every hop of every request takes the same door: parse, judge, resolve once, connect there.
+
+The library that connects is loaded by the first request: it is a quarter of a start."""
+
+from __future__ import annotations
 
 import asyncio
 import ssl
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
-from typing import Final
-
-import aiohttp
+from typing import TYPE_CHECKING, Final
 
 from roomful.domain.outbound import (
     EgressFailed,
@@ -15,12 +17,14 @@ from roomful.domain.outbound import (
     OutboundResponse,
     OutboundStream,
 )
-from roomful.egress import bodies, faults
+from roomful.egress import bodies
 from roomful.egress.addresses import is_public, pack
-from roomful.egress.connecting import session_to, system_tls
 from roomful.egress.hops import REDIRECTS, Hop
 from roomful.egress.resolving import Resolve, SystemResolver
 from roomful.egress.urls import Target, parse_allowed
+
+if TYPE_CHECKING:
+    import aiohttp
 
 PORTS: Final = frozenset({80, 443, 8080, 8443})
 MAX_BODY: Final = 10 * 1024 * 1024
@@ -55,8 +59,12 @@ class HttpEgress:
         self._max_body = max_body
         self._idle = idle
         self._slots = asyncio.Semaphore(concurrent)
-        self._tls = tls or system_tls()
+        self._tls = tls
         self._on_refused = on_refused
+
+    async def warm(self) -> None:
+        """Loads ahead what the first request would have to wait for."""
+        await asyncio.to_thread(_system_tls)
 
     def close(self) -> None:
         self._system.close()
@@ -73,7 +81,7 @@ class HttpEgress:
             yield stream
 
     @asynccontextmanager
-    async def _opened(self, request: OutboundRequest) -> "AsyncGenerator[_Stream, None]":
+    async def _opened(self, request: OutboundRequest) -> AsyncGenerator[_Stream, None]:
         async with AsyncExitStack() as stack:
             try:
                 stream = await stack.enter_async_context(self._reached(request))
@@ -83,7 +91,7 @@ class HttpEgress:
             yield stream
 
     @asynccontextmanager
-    async def _reached(self, request: OutboundRequest) -> "AsyncGenerator[_Stream, None]":
+    async def _reached(self, request: OutboundRequest) -> AsyncGenerator[_Stream, None]:
         hop = Hop.first(request)
         left = min(request.redirects, _MAX_REDIRECTS)
         while True:
@@ -99,8 +107,11 @@ class HttpEgress:
             hop = hop.redirected(response.status, location)
 
     async def _answer(self, stack: AsyncExitStack, hop: Hop) -> aiohttp.ClientResponse:
+        from roomful.egress import connecting, faults
+
         addresses = await self._judge(hop.target)
-        session = await stack.enter_async_context(session_to(addresses, idle=self._idle, tls=self._tls))
+        opened = connecting.session_to(addresses, idle=self._idle, tls=self._tls or _system_tls())
+        session = await stack.enter_async_context(opened)
         with faults.told():
             response = await stack.enter_async_context(
                 session.request(
@@ -144,9 +155,17 @@ class _Stream:
         self._received = response.content.iter_chunked(bodies.PIECE)
 
     async def chunks(self) -> AsyncIterator[bytes]:
+        from roomful.egress import faults
+
         with faults.told():
             async for piece in bodies.decode(self._received, self.headers.get("content-encoding", "")):
                 yield piece
+
+
+def _system_tls() -> ssl.SSLContext:
+    from roomful.egress.connecting import system_tls
+
+    return system_tls()
 
 
 def _plain_headers(response: aiohttp.ClientResponse) -> dict[str, str]:

@@ -1,4 +1,8 @@
-"""Models: from a reference like `openai:gpt-5-mini` to something that streams deltas."""
+"""Models: from a reference like `openai:gpt-5-mini` to something that streams deltas.
+
+What speaks HTTP to them is loaded by the first one that is asked: it is a quarter of a start."""
+
+from __future__ import annotations
 
 import asyncio
 import difflib
@@ -12,14 +16,14 @@ from roomful.domain.agents import ModelRef
 from roomful.domain.errors import Invalid
 from roomful.domain.ports import Model
 from roomful.domain.shape import check_id
-from roomful.models.openai import OpenAIModel, completions_url
 from roomful.models.script import Script, load_script
 from roomful.models.scripted import ScriptedModel, Sleep
 
 if TYPE_CHECKING:
+    from roomful.models.openai import OpenAIModel
     from roomful.models.pydantic_ai import PydanticAIModel
 
-__all__ = ["ModelShelf", "OpenAIModel", "Script", "ScriptedModel", "load_script", "wrong_provider"]
+__all__ = ["ModelShelf", "Script", "ScriptedModel", "load_script", "wrong_provider"]
 
 _KEPT = 64
 _OWN = ("openai", "scripted")
@@ -48,9 +52,7 @@ class ModelShelf:
         self._script_dirs = tuple(script_dirs)
         self._sleep = sleep
         self._scripted = {name: ScriptedModel(script, sleep) for name, script in (scripts or {}).items()}
-        self._openai = OpenAIModel(
-            resolve_secret=resolve_secret, operator_key=self._operator_keys.get("openai")
-        )
+        self._openai: OpenAIModel | None = None
         self._others: dict[tuple[str, str | None], PydanticAIModel] = {}
 
     def find(self, ref: ModelRef) -> Model:
@@ -61,9 +63,7 @@ class ModelShelf:
         if ref.provider == "scripted":
             return self._find_scripted(ref)
         if ref.provider == "openai":
-            if ref.base_url is not None:
-                completions_url(ref.base_url)
-            return self._openai
+            return self._find_openai(ref)
         return self._find_other(ref)
 
     def add_script(self, name: str, script: Script) -> None:
@@ -71,15 +71,32 @@ class ModelShelf:
 
     async def warm(self, refs: Iterable[ModelRef] = ()) -> None:
         """Does ahead what the first request would have to wait for. Never fails for what it cannot find."""
-        self._openai.warm()
+        await asyncio.to_thread(importlib.import_module, "roomful.models.openai")
+        self._open_openai().warm()
         if any(ref.provider not in _OWN for ref in refs) and _has_extra():
             await asyncio.to_thread(importlib.import_module, "roomful.models.pydantic_ai")
 
     async def close(self) -> None:
-        await self._openai.close()
+        if self._openai is not None:
+            await self._openai.close()
         while self._others:
             _, model = self._others.popitem()
             await model.close()
+
+    def _find_openai(self, ref: ModelRef) -> Model:
+        from roomful.models.openai import completions_url
+
+        if ref.base_url is not None:
+            completions_url(ref.base_url)
+        return self._open_openai()
+
+    def _open_openai(self) -> OpenAIModel:
+        if self._openai is None:
+            from roomful.models.openai import OpenAIModel
+
+            key = self._operator_keys.get("openai")
+            self._openai = OpenAIModel(resolve_secret=self._resolve_secret, operator_key=key)
+        return self._openai
 
     def _find_scripted(self, ref: ModelRef) -> Model:
         if ref.model in self._scripted:
