@@ -108,35 +108,35 @@ class Channel:
     def notice(self, *, is_word: bool) -> None:
         """A few readers are told of a word at once, and of all else that comes in one turn of the event loop
         together. Many are told, of whatever it is, when some more has come."""
-        is_due = (
-            (is_word and len(self.readers) < CROWD)
-            or self.head - self.shown >= LAG_EVENTS // 4
-            or self.volume - self.shown_volume >= LAG_BYTES // 4
-        )
-        if self.telling is not None and not is_due:
-            return
+        readers = len(self.readers)
+        if not readers or (is_word and readers < CROWD) or self._is_much:
+            self._tell()
+        elif self.telling is None:
+            self._tell_soon(readers)
+
+    @property
+    def _is_much(self) -> bool:
+        return self.head - self.shown >= LAG_EVENTS // 4 or self.volume - self.shown_volume >= LAG_BYTES // 4
+
+    def _tell_soon(self, readers: int) -> None:
         try:
             loop = asyncio.get_running_loop()
         except RuntimeError:  # nobody waits where no loop runs
             self._tell()
             return
-        if is_due or not self.readers:
-            self._tell(loop)
+        if readers < CROWD:
+            self.telling = loop.call_soon(self._tell)
             return
-        wait = 0.0
-        if len(self.readers) >= CROWD:
-            wait = self.told_at + len(self.readers) * CROWD_SECONDS - loop.time()
-        if wait > 0:
-            self.telling = loop.call_later(wait, self._tell, loop)
-        else:
-            self.telling = loop.call_soon(self._tell, loop)
+        now = loop.time()
+        self.told_at = max(now, self.told_at + readers * CROWD_SECONDS)
+        self.telling = (
+            loop.call_at(self.told_at, self._tell) if self.told_at > now else loop.call_soon(self._tell)
+        )
 
-    def _tell(self, loop: asyncio.AbstractEventLoop | None = None) -> None:
+    def _tell(self) -> None:
         if self.telling is not None:
             self.telling.cancel()
             self.telling = None
-        if loop is not None:
-            self.told_at = loop.time()
         self.shown, self.shown_volume = self.head, self.volume
         for reader in list(self.readers):
             reader.notice()
@@ -156,6 +156,8 @@ class Channel:
     def since(self, offset: int) -> list[Entry]:
         """From the newest one backwards: who follows closely does not walk through the whole window. Readers
         who stand side by side get the same list."""
+        if offset == self.head - 1:
+            return [self.entries[-1]]
         asked = (offset, self.head)
         if self.newest[0] != asked:
             entries = list(islice(reversed(self.entries), self.head - offset))
