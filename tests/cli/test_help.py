@@ -15,8 +15,8 @@ from roomful.cli.parsing import Parser
 
 HEAVY = {
     "aiohttp",
-    "cryptography",
     "jsonschema_rs",
+    "nacl",
     "roomful.app",
     "roomful.client",
     "starlette",

@@ -1,8 +1,10 @@
-"""`roomful space`, `token`, `rotate`, `migrate` and `doctor`: what the operator does with the database."""
+"""`roomful space`, `token`, `rotate`, `migrate`, `backup` and `doctor`: what the operator does with the
+database."""
 
 import argparse
 import asyncio
 import sys
+from pathlib import Path
 
 from roomful.cli.parsing import Commands, add_database, settings_of
 from roomful.settings import Settings
@@ -26,6 +28,14 @@ def add_commands(commands: Commands) -> None:
         examples=("roomful migrate", "roomful migrate --database postgresql://db/roomful"),
     )
     add_database(migrate)
+    backup = commands.add(
+        "backup",
+        _backup,
+        "Copy a SQLite database to a file, also beside a running server.",
+        examples=("roomful backup copy.db", "roomful backup copy.db --database sqlite:////srv/roomful.db"),
+    )
+    backup.add_argument("file", metavar="FILE", type=Path, help="a new file; one that is there is left alone")
+    add_database(backup)
     doctor = commands.add(
         "doctor",
         _doctor,
@@ -160,6 +170,14 @@ def _migrate(arguments: argparse.Namespace) -> int:
 
     applied = migrate(settings_of(arguments).database)
     print(f"applied: {', '.join(map(str, applied))}" if applied else "the database is up to date")
+    return 0
+
+
+def _backup(arguments: argparse.Namespace) -> int:
+    from roomful.store.copying import back_up
+
+    size = back_up(settings_of(arguments).database, arguments.file)
+    print(f"{arguments.file} has the whole database: {size} bytes")
     return 0
 
 
