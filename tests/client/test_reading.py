@@ -205,3 +205,8 @@ def test_a_problem_is_the_error_it_tells_of(kind: type[errors.RoomfulError], sta
         assert error.retry_after == 7.0
     for body in (b"", b"<html>", b"[1]", b"\xff", b'{"code":"new_one"}'):
         assert type(read_problem(status, body)) is kind
+
+
+def test_a_bound_that_is_reached_is_told_from_another_conflict() -> None:
+    error = read_problem(409, problem("Title", 409, "There are 500 already.", errors.OverBound.code))
+    assert (type(error), error.detail, error.status) == (errors.OverBound, "There are 500 already.", 409)

@@ -9,6 +9,7 @@ from urllib.parse import quote
 
 import pytest
 
+from roomful.domain.memories import MOST_MEMORIES
 from tests.http.test_visibility import calling
 from tests.requirements import requirement
 from tests.servers.fake_openai import Answer, Asked, FakeOpenAI, hold, text
@@ -355,3 +356,13 @@ def test_a_value_by_hand_is_bounded_too(mind: Mind) -> None:
     assert "the limit is 8192" in refused.json()["detail"]
     assert mind.ada.request("PUT", f"{mind.path}/memories/tea", {}).status_code == 422
     assert mind.kept() == []
+
+
+def test_more_memories_by_hand_than_there_may_be_are_refused(mind: Mind) -> None:
+    for number in range(MOST_MEMORIES):
+        mind.ada.call("PUT", f"{mind.path}/memories/{number}", {"value": number}, expect=200)
+    refused = mind.ada.request("PUT", f"{mind.path}/memories/tea", {"value": "green"})
+    assert (refused.status_code, refused.json()["code"]) == (409, "limit")
+    assert str(MOST_MEMORIES) in refused.json()["detail"]
+    mind.ada.call("PUT", f"{mind.path}/memories/7", {"value": "another"}, expect=200)
+    assert len(mind.kept()) == MOST_MEMORIES

@@ -8,7 +8,7 @@ RoomfulError
 ├── Conflict        somebody else was first
 ├── TooLarge        over a stated limit
 ├── RateLimited     too often
-├── OverBound       a chain of runs is as long, wide or fast as it may be
+├── OverBound       there are as many runs of a chain, memories, goals or plans as there may be
 ├── Unavailable     a part of the house does not answer; try again
 └── LeaseLost       another worker drives this run now; stop without a word
 """

@@ -97,14 +97,14 @@ def read_problem(status: int, body: bytes, retry_after: float = 1.0) -> RoomfulE
     kind = _BY_CODE.get(str(code)) or _BY_STATUS.get(status) or RoomfulError
     words = str(detail) if detail else f"the server answered with HTTP {status}"
     error: RoomfulError
-    if kind is Conflict:
+    if code == OverBound.code:
+        error = OverBound("", words)
+    elif kind is Conflict:
         error = Conflict(words, told.get("outcome"))
     elif kind is RateLimited:
         error = RateLimited(words, retry_after)
     elif kind is Invalid:
         error = Invalid(words, malformed=status == 400)
-    elif code == OverBound.code:
-        error = OverBound("", words)
     else:
         error = kind(words)
     error.status = status

@@ -21,6 +21,7 @@ STATUS = {
     "forbidden": 403,
     "not_found": 404,
     "conflict": 409,
+    "limit": 409,
     "too_large": 413,
     "rate_limited": 429,
     "unavailable": 503,
