@@ -8,7 +8,7 @@ import pytest
 from tests.http.shopping import LAPTOPS, PRODUCT_CARD, shop, story
 from tests.requirements import requirement
 from tests.servers.fake_openai import CUT, HANG, Answer, FakeOpenAI, call, html, status, text
-from tests.servers.roomful import Caller, Roomful, openai
+from tests.servers.roomful import Caller, Roomful, free_port, openai
 
 
 def _run(house: Roomful, run_id: str) -> dict[str, Any]:
@@ -91,6 +91,28 @@ def _failed(house: Roomful, ada: Caller, text: str = "go") -> dict[str, Any]:
         assert message["status"] == "final"
         assert all(part["status"] not in ("streaming", "ready", "running") for part in message["parts"])
     return run
+
+
+@pytest.mark.parametrize(
+    ("answer", "told"),
+    [
+        (status(503), "The agent's model is in trouble."),
+        (status(429), "The agent's model has too much to do."),
+        (None, "The agent's model could not be reached."),
+        (status(400), "The agent could not finish."),
+    ],
+)
+def test_a_space_hears_in_general_why_a_model_did_not_answer(
+    house: Roomful, model: FakeOpenAI, answer: Any, told: str
+) -> None:
+    ada = house.person("ada")
+    nowhere = f"http://127.0.0.1:{free_port()}/v1"
+    house.agent("bot", openai(model.base_url if answer is not None else nowhere))
+    house.space("room", "ada", "bot")
+    model.answer(*[answer] * 3)
+    with ada.listen("room") as listener:
+        ada.say("room", "hello")
+        assert listener.wait_for("run.failed").data["error"]["message"] == told
 
 
 @requirement("X-03")

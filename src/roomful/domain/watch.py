@@ -21,7 +21,7 @@ REASONS = frozenset(
     {
         *("conflict", "forbidden", "internal", "invalid", "limit", "not_found", "timeout", "unavailable"),
         *("model_cut", "model_error", "model_garbage", "model_refused", "model_rejected", "model_silent"),
-        *("model_too_large", "model_unreachable"),
+        *("model_rate_limited", "model_too_large", "model_unavailable", "model_unreachable"),
     }
 )
 """The codes of errors that runs end with by themselves; a script may have others."""

@@ -10,7 +10,9 @@ from roomful.domain.shape import UNSET, Unset
 
 GENERAL = {
     "model_silent": "The agent's model did not answer in time.",
-    "model_failed": "The agent's model could not be reached.",
+    "model_rate_limited": "The agent's model has too much to do.",
+    "model_unavailable": "The agent's model is in trouble.",
+    "model_unreachable": "The agent's model could not be reached.",
     "limit": "The agent stopped at one of its limits.",
     "internal": "Something went wrong inside the gateway.",
 }
