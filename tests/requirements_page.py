@@ -70,6 +70,8 @@ def _entry(clause: Requirement, tests: list[str]) -> Iterator[str]:
     yield ""
     for decision in DECISIONS.get(clause.id, ()):
         yield f"- decided in `docs/decisions/{decision}.md`"
+    if clause.id not in DECISIONS:
+        yield "- as the documents say"
     for test in tests:
         yield f"- `{test}`"
     if clause.id in UNMET:
