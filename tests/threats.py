@@ -390,7 +390,7 @@ THREATS = (
         "Components are the embedder's, and get their part and its answer alone.",
         (
             "tests/browser/test_react.py::test_a_component_draws_arguments_as_they_come_and_answers",
-            "tests/browser/test_react.py::test_the_example_has_no_fault_in_its_types",
+            "tests/browser/test_react.py::test_a_component_cannot_answer_before_its_time_or_for_a_reader_or_see_anything_else",
         ),
     ),
     Threat(

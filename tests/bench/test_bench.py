@@ -84,7 +84,7 @@ def test_every_scenario_is_measured(tmp_path: Path) -> None:
 @needs_proc
 @pytest.mark.parametrize(("sent", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_whoever_is_stopped_stops_those_it_started(tmp_path: Path, sent: signal.Signals, code: int) -> None:
-    bench = begin(tmp_path, "--only", "streams")
+    bench = begin(tmp_path, "--only", "streams", "--repeats", "100")
     try:
         eventually(lambda: is_under_way(tmp_path), "a run of the gateway")
         assert len(started_in(tmp_path)) == 3, "the model, the raw server and the gateway"

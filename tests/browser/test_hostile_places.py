@@ -297,9 +297,10 @@ def test_the_guard_notices(browser: Browser, demo: Roomful) -> None:
     guard = guarded(windows, demo, "hq")
     page = guard.page
     page.evaluate("window.__hit(17)")
-    page.evaluate("void setTimeout(() => alert('hello'))")
-    page.wait_for_timeout(50)
-    page.evaluate("void open('http://127.0.0.1:1/elsewhere')")
+    with page.expect_event("dialog"):
+        page.evaluate("void setTimeout(() => alert('hello'))")
+    with page.expect_popup():
+        page.evaluate("void open('http://127.0.0.1:1/elsewhere')")
     page.evaluate("document.title = 'Another'")
     page.evaluate(PUT_IN, BAD)
 

@@ -14,7 +14,7 @@ from tests.browser.windows import Windows
 from tests.clients.node import NODE
 from tests.requirements import requirement
 from tests.servers.fake_openai import Answer, FakeOpenAI, call, hold, text
-from tests.servers.roomful import Roomful, openai
+from tests.servers.roomful import Caller, Roomful, openai
 
 ROOT = Path(__file__).parents[2]
 PAGE = '<!doctype html><meta charset="utf-8"><title>Theatre</title><div id="page"></div>'
@@ -48,13 +48,17 @@ def example() -> str:
     return shown[0]
 
 
-@pytest.fixture(scope="module")
-def bundle(example: str) -> bytes:
+def bundled(source: str) -> bytes:
     """As an application would bundle it, from the packages as they are published."""
     made = subprocess.run(
-        [NODE, "-e", BUILD], cwd=WEB, input=example.encode(), stdout=subprocess.PIPE, check=True
+        [NODE, "-e", BUILD], cwd=WEB, input=source.encode(), stdout=subprocess.PIPE, check=True
     )
     return made.stdout
+
+
+@pytest.fixture(scope="module")
+def bundle(example: str) -> bytes:
+    return bundled(example)
 
 
 @pytest.fixture
@@ -74,7 +78,7 @@ def theatre(tmp_path: Path, model: FakeOpenAI) -> Iterator[Roomful]:
         yield house
 
 
-def application(window: Windows, theatre: Roomful, person: str, bundle: bytes) -> Page:
+def application(window: Windows, theatre: Roomful, person: str, bundle: bytes, *tolerates: str) -> Page:
     """The application, served by the gateway's own origin, with this person signed in."""
     token = theatre.person(person).token
 
@@ -83,12 +87,62 @@ def application(window: Windows, theatre: Roomful, person: str, bundle: bytes) -
         kind = "text/javascript" if is_script else "text/html"
         route.fulfill(body=bundle if is_script else PAGE.encode(), content_type=f"{kind}; charset=utf-8")
 
-    page = window()
+    page = window(tolerates=tolerates)
     page.context.route(re.compile(r"/theatre(\.js)?$"), serve)
     signed = "(token) => fetch('/api/session', {method: 'POST', body: JSON.stringify({token}), "
     signed += "headers: {'content-type': 'application/json'}}).then((answer) => answer.status)"
     assert page.evaluate(signed, token) == 200
     return page
+
+
+HOSTILE = """
+function SeatPicker(props: ToolProps<Seat>) {
+  const mine = useToolResult<{ taken: boolean }>();
+  const { answer } = mine;
+  (globalThis as any).tried ??= 0;
+  (globalThis as any).got = JSON.stringify({ props, mine });
+  setTimeout(() => { if ((globalThis as any).tried++ < 20) void answer({ taken: true }); });
+  return <p>A seat, {props.status}</p>;
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def hostile(example: str) -> bytes:
+    """The same application with a component that answers whenever it is drawn, and keeps what it is given."""
+    source, count = re.subn(r"function SeatPicker.*?\n}\n", lambda _: HOSTILE, example, flags=re.DOTALL)
+    assert count == 1
+    return bundled(source)
+
+
+def test_a_component_cannot_answer_before_its_time_or_for_a_reader_or_see_anything_else(
+    browser: Browser, theatre: Roomful, model: FakeOpenAI, hostile: bytes
+) -> None:
+    windows = Windows(browser, theatre)
+    asking, reading = (
+        application(windows, theatre, who, hostile, "Failed to load") for who in ("ada", "rae")
+    )
+    theatre.space("theatre", "ada", "rae:reader", "usher")
+    ada = Caller(theatre, theatre.admin.post("/api/entities/ada/tokens", expect=201)["token"], "ada")
+    reading.goto(f"{theatre.url}/theatre")
+    asking.goto(f"{theatre.url}/theatre")
+    run_id = ada.say("theatre", "The code of the safe is 4711.")["runs"][0]["runId"]
+    for page in (asking, reading):
+        expect(page.get_by_text("A seat, streaming")).to_be_visible()
+    asking.wait_for_function("globalThis.tried >= 1")
+    assert theatre.admin.get(f"/api/runs/{run_id}")["status"] == "running"
+    asking.goto("about:blank")
+
+    for part in ("more", "end"):
+        model.release(part)
+    expect(reading.get_by_text("A seat, waiting")).to_be_visible()
+    reading.wait_for_function("globalThis.tried >= 4")
+    assert theatre.admin.get(f"/api/runs/{run_id}")["status"] == "waiting_tool"
+    assert len(model.requests) == 1
+    got = reading.evaluate("globalThis.got")
+    assert "Orchestra C" in got
+    assert "4711" not in got
+    assert windows.close() == []
 
 
 def test_the_example_has_no_fault_in_its_types(example: str, tmp_path: Path) -> None:
