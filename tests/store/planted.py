@@ -116,6 +116,20 @@ PLANTED: dict[str, tuple[Plant, list[tuple[str, str, str, str]]]] = {
         lambda db: [db("UPDATE calls SET step = 4 WHERE id = 'drawn'")],
         [("body", "calls", "drawn", "step is 4, but its body says 1")],
     ),
+    "a run that used other tokens": (
+        lambda db: [db("UPDATE runs SET tokens = 5 WHERE id = 'below'")],
+        [("body", "runs", "below", "tokens is 5, but its body says 0")],
+    ),
+    "a run whose body used other tokens": (
+        lambda db: [
+            db.body("runs", "below", lambda run: run.update(usage={"inputTokens": 2, "outputTokens": 3}))
+        ],
+        [("body", "runs", "below", "tokens is 0, but its body says 5")],
+    ),
+    "a call that waits for a message elsewhere": (
+        lambda db: [db("UPDATE calls SET waits_in = 't' WHERE id = 'asked'")],
+        [("body", "calls", "asked", "waits_in is 't', but its body says None")],
+    ),
     "a plan that cannot be read": (
         lambda db: [db("UPDATE plans SET body = '[]' WHERE id = 'plan'")],
         [("body", "plans", "plan", "cannot be read")],

@@ -1,7 +1,7 @@
 """The doctor finds nothing in a database that the house wrote, and each wrong row that somebody planted."""
 
 import asyncio
-import os
+import random
 import shutil
 import sqlite3
 import subprocess
@@ -118,7 +118,11 @@ async def test_a_database_that_does_not_answer_is_told(tmp_path: Path) -> None:
         await examine(f"postgresql://nobody@/none?host={tmp_path}")
 
 
-async def test_a_damaged_page_is_found_and_ends_the_search(sqlite_url: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("seed", [0, 18])
+async def test_a_damaged_page_is_found_and_ends_the_search(
+    sqlite_url: str, tmp_path: Path, seed: int
+) -> None:
+    """Also such damage that SQLite cannot go on looking for more."""
     await furnish(sqlite_url)
     file = tmp_path / "roomful.db"
     spoiler = Spoiler(sqlite_url)
@@ -127,11 +131,11 @@ async def test_a_damaged_page_is_found_and_ends_the_search(sqlite_url: str, tmp_
     spoiler.close()
     with file.open("r+b") as damaged:
         damaged.seek((page - 1) * 4096 + 8)
-        damaged.write(os.urandom(64))
+        damaged.write(random.Random(seed).randbytes(64))
     found = await examine(sqlite_url)
 
     assert {(one.check, one.table) for one in found} == {("damaged", "file")}
-    assert "restore a backup" in found[0].problem
+    assert "restore a backup" in found[0].problem.lower()
 
 
 async def test_a_guest_of_a_dead_process_changes_nothing(sqlite_url: str, tmp_path: Path) -> None:

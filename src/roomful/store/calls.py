@@ -34,7 +34,7 @@ def save_calls(calls: Sequence[Call]) -> Write:
             call.status,
             None if call.deadline is UNSET else call.deadline,
             call.waits_for or None,
-            None if call.awaited is UNSET else call.awaited.space_id,
+            space_awaited(call),
             encode_json(call).decode(),
         )
         for call in calls
@@ -45,6 +45,11 @@ def save_calls(calls: Sequence[Call]) -> Write:
             db.count(_PUT_CALL, row)
 
     return write
+
+
+def space_awaited(call: Call) -> str | None:
+    """Where somebody's message is waited for."""
+    return None if call.awaited is UNSET else call.awaited.space_id
 
 
 def save_step(step: Step) -> Write:

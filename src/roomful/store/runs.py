@@ -49,7 +49,7 @@ ON CONFLICT (id) DO UPDATE SET until = excluded.until"""
 def add_run(run: Run, lease: Lease | None) -> Write:
     owner, fence = (lease.owner, lease.fence) if lease else (None, 0)
     head = (run.id, run.agent_id, run.status, run.root_run_id, run.created_at, _ended_at(run))
-    company = (run.parent_call_id or None, run.started_by or None, bool(run.in_turn), _tokens(run))
+    company = (run.parent_call_id or None, run.started_by or None, bool(run.in_turn), tokens_of(run))
     values = (*head, *company, owner, fence, encode_json(run).decode())
     shown = _shown(run)
 
@@ -64,7 +64,7 @@ def add_run(run: Run, lease: Lease | None) -> Write:
 
 def save_run(run: Run) -> Write:
     """Owner and fence belong to leases; nothing of the run itself touches them."""
-    values = (run.status, _ended_at(run), _tokens(run), encode_json(run).decode(), run.id)
+    values = (run.status, _ended_at(run), tokens_of(run), encode_json(run).decode(), run.id)
     shown = _shown(run)
 
     def write(db: Database) -> None:
@@ -192,7 +192,7 @@ def _ended_at(run: Run) -> str | None:
     return None if run.ended_at is UNSET else run.ended_at
 
 
-def _tokens(run: Run) -> int:
+def tokens_of(run: Run) -> int:
     return 0 if run.usage is UNSET else run.usage.total
 
 

@@ -51,11 +51,16 @@ def _check_up(url: str) -> Examined:
 
 def _damages(db: Snapshot) -> Findings:
     """Where the file itself is damaged nothing else is looked at."""
-    if db.has_pragmas:
+    if not db.has_pragmas:
+        return
+    db.has_table("schema_version")  # raises where this is no database at all
+    try:
         for (said,) in db.rows("PRAGMA integrity_check"):
             if said != "ok":
                 problem = f"{said}: restore a backup, or use .recover of the sqlite3 shell"
                 yield Finding("damaged", "file", "-", problem)
+    except CannotOpen as error:  # some damage ends the search for it
+        yield Finding("damaged", "file", "-", error.detail)
 
 
 def _check_schema(db: Snapshot) -> None:

@@ -14,8 +14,10 @@ from roomful.domain.plans import Plan
 from roomful.domain.runs import Call, Handed, Run, Step
 from roomful.domain.shape import UNSET
 from roomful.domain.spaces import Space
+from roomful.store.calls import space_awaited
 from roomful.store.doctor.finding import Finding, Findings
 from roomful.store.doctor.reading import Snapshot
+from roomful.store.runs import tokens_of
 
 
 class Kept(msgspec.Struct, frozen=True):
@@ -48,15 +50,15 @@ KEPT = (
         Run,
         (
             *("id", "agent_id", "status", "root_run_id", "created_at", "ended_at"),
-            *("parent_call_id", "started_by", "in_turn"),
+            *("parent_call_id", "started_by", "in_turn", "tokens"),
         ),
-        derived={"in_turn": lambda run: bool(run.in_turn)},
+        derived={"in_turn": lambda run: bool(run.in_turn), "tokens": tokens_of},
     ),
     Kept(
         "calls",
         Call,
-        ("id", "run_id", "step", "idx", "status", "deadline", "waits_for"),
-        derived={"idx": lambda call: call.index},
+        ("id", "run_id", "step", "idx", "status", "deadline", "waits_for", "waits_in"),
+        derived={"idx": lambda call: call.index, "waits_in": space_awaited},
     ),
     Kept("steps", Step, ("run_id", "number"), key=2),
     Kept("handed", Handed, ("run_id", "message_id", "step"), key=2),
