@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from roomful.spaces.own_messages import MOST_PARTS
 from tests.http.casting import Cast, mentions, once, people, quiet, runs_of, say, seen_alike
 from tests.http.storming import calm
 from tests.http.test_delegation import SEARCH, both, delegate
@@ -473,3 +474,27 @@ def test_every_limit_is_accepted(house: InHouse) -> None:
     }
     house.agent("ann", "openai:x", limits=limits)
     assert house.admin.get("/api/agents/ann")["config"]["limits"] == limits
+
+
+# Parts.
+
+
+def test_a_message_has_so_many_parts_and_what_comes_after_them_is_in_another(
+    house: InHouse, ada: Caller
+) -> None:
+    count = MOST_PARTS + 7
+    calls = [piece for n in range(count) for piece in call("search", {"query": str(n)}, index=n, id=f"c{n}")]
+    with FakeOpenAI([Answer(calls), Answer(text("Done."))]) as model:
+        house.agent(
+            "bot", openai(model.base_url), SEARCH | {"visibility": "full"}, limits={"callsPerRun": count}
+        )
+        house.space("room", "ada", "bot")
+        with seen_alike(ada):
+            ada.say("room", "go")
+            calm(house)
+        said = ada.messages("room")[1:]
+        assert [len(message["parts"]) for message in said] == [MOST_PARTS, 7]
+        parts = [part for message in said for part in message["parts"]]
+        assert [part["args"]["query"] for part in parts] == [str(number) for number in range(count)]
+        assert {part["status"] for part in parts} == {"complete"}
+        assert {message["status"] for message in said} == {"final"}

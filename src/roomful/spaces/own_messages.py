@@ -18,6 +18,9 @@ from roomful.domain.messages import (
 from roomful.domain.runs import RunStatus
 from roomful.spaces.announcer import copy_of
 
+MOST_PARTS = 500
+"""Of one message. What a run says beyond them is in another one."""
+
 
 class OwnMessages:
     def __init__(self) -> None:
@@ -41,6 +44,10 @@ class OwnMessages:
     def current(self, space_id: str) -> str | None:
         """The message that takes new parts here."""
         return self._current.get(space_id)
+
+    def is_full(self, message_id: str) -> bool:
+        message = self.message(message_id)
+        return message is not None and len(message.parts) >= MOST_PARTS
 
     def begin(self, space_id: str, message_id: str) -> None:
         self._current[space_id] = message_id

@@ -132,7 +132,7 @@ class Voice:
             "reasoning"
         ):
             return spares.pop(0)
-        message_id = self._own.current(space_id)
+        message_id = self._current(space_id)
         part_id = self._ids.new("prt")
         now = self._clock.iso()
         event = make(
@@ -220,7 +220,7 @@ class Voice:
 
     def show_whole(self, space_id: str, part: ToolCallPart) -> tuple[Place, list[Change], bool]:
         """Puts a finished part into the run's message here, and says whether that opened the message."""
-        message_id = self._own.current(space_id)
+        message_id = self._current(space_id)
         if message_id is not None:
             message = self._own.message(message_id)
             assert message is not None
@@ -413,6 +413,14 @@ class Voice:
         return [SaveMessage(closed)], self.whole(closed)
 
     # Inside.
+
+    def _current(self, space_id: str) -> str | None:
+        """The run's message here that takes more parts. One that is full is closed: another one follows."""
+        message_id = self._own.current(space_id)
+        if message_id is None or not self._own.is_full(message_id):
+            return message_id
+        self.keep(*self.close(space_id, ()))
+        return None
 
     def about(self, space_id: str, event: SpaceEvent, audience: str | None = None) -> Announcement:
         return Announcement(event=event, space_id=space_id, run_id=self.run.id, audience=audience)
