@@ -6,6 +6,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
+from redis.asyncio import Connection
 
 from roomful.bus.redis_link import RedisLink
 from roomful.domain.errors import Invalid
@@ -146,6 +147,30 @@ def test_a_server_that_is_not_there_keeps_nobody_waiting(redis: RedisServer) -> 
             assert await one.link.ask("all", b"?") == 1
 
     asyncio.run(check())
+
+
+def test_what_is_followed_and_left_while_it_connects_is_as_wanted_once_it_is_up(
+    redis: RedisServer, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def check() -> None:
+        one, two = Process(redis.url), Process(redis.url)
+        send_command = Connection.send_command
+
+        async def meanwhile(connection: Connection, *command: Any, **how: Any) -> None:
+            await send_command(connection, *command, **how)
+            if command == ("SUBSCRIBE", "test:first"):
+                two.link.leave("first")
+                await two.link.follow("second")
+                await two.link.follow("third")
+
+        monkeypatch.setattr(Connection, "send_command", meanwhile)
+        await two.link.follow("first")
+        async with linked(one, two):
+            assert [await one.link.ask(channel, b"") for channel in ("first", "second", "third")] == [0, 1, 1]
+            assert two.turns == [True]
+
+    asyncio.run(check())
+    assert [record.message for record in caplog.records] == []
 
 
 def test_what_was_handed_in_is_sent_before_the_link_closes(redis: RedisServer) -> None:

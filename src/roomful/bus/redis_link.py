@@ -145,9 +145,15 @@ class RedisLink:
                 await connection.disconnect(nowait=True)
 
     async def _subscribe_anew(self, listener: Any) -> None:
-        for channel in self._followed:
-            await listener.send_command("SUBSCRIBE", self._name(channel), check_health=False)
-            await listener.read_response(disconnect_on_error=False)
+        """Also to what is followed meanwhile, and not to what is left meanwhile."""
+        done: set[str] = set()
+        while done != self._followed:
+            wanted = self._followed.copy()
+            for command, channels in (("SUBSCRIBE", wanted - done), ("UNSUBSCRIBE", done - wanted)):
+                for channel in channels:
+                    await listener.send_command(command, self._name(channel), check_health=False)
+                    await listener.read_response(disconnect_on_error=False)
+            done = wanted
 
     def _turned(self, is_up: bool) -> None:
         if self.is_up == is_up:
