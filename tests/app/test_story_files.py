@@ -124,6 +124,8 @@ def test_a_file_that_is_there_is_left_unless_one_says_so(house: InHouse, path: P
     [
         ("nowhere", "", "there is no space 'nowhere' in this database"),
         (SPACE, "sqlite:///{folder}/none.db", "there is no database {folder}/none.db"),
+        (SPACE, "sqlite:///{folder}/%6eone.db?max_page_count=9", "there is no database {folder}/none.db"),
+        (SPACE, "sqlite:///:memory:", "there is no database in memory"),
     ],
 )
 def test_what_is_not_there_is_not_exported(
@@ -136,6 +138,16 @@ def test_what_is_not_there_is_not_exported(
     assert said.format(folder=folder) in told.err
     assert not Path(folder, "out.jsonl").exists()
     assert not Path(folder, "none.db").exists()
+
+
+def test_a_database_is_found_whatever_its_name(tmp_path: Path, shelf: Shelf) -> None:
+    with InHouse(tmp_path, database=f"sqlite:///{tmp_path}/our%20rooms.db") as house:
+        ada = house.person("ada")
+        house.space("room", "ada")
+        ada.say("room", "hello")
+        lines = lines_of(shelf.export(house, "room"))
+    assert (tmp_path / "our rooms.db").is_file()
+    assert [one["parts"][0]["text"] for one in things(lines, "message")] == ["hello"]
 
 
 def newer(lines: Lines) -> None:

@@ -1,7 +1,9 @@
 """Spaces, who is in them, and what they have not read."""
 
-import msgspec
+import asyncio
+
 import pytest
+from msgspec.structs import replace
 
 from roomful.domain.changes import (
     AddEntity,
@@ -23,6 +25,7 @@ from roomful.domain.grants import Grant
 from roomful.domain.ports import Store
 from roomful.domain.run_changes import AddRun
 from roomful.domain.spaces import Member, MySpace
+from roomful.store import open_store
 from tests.requirements import requirement
 from tests.store.things import (
     LATER,
@@ -43,7 +46,7 @@ async def test_a_space_is_added_saved_and_listed_by_age(store: Store) -> None:
     await store.commit([AddSpace(space("b", LATER)), AddSpace(space("c")), AddSpace(space("a", LATER))])
     with pytest.raises(Conflict):
         await store.commit([AddSpace(space("a"))])
-    renamed = msgspec.structs.replace(space("c"), name="Renamed", flow="guarded")
+    renamed = replace(space("c"), name="Renamed", flow="guarded")
     await store.commit([SaveSpace(renamed)])
 
     assert await store.all_spaces() == [renamed, space("a", LATER), space("b", LATER)]
@@ -51,6 +54,38 @@ async def test_a_space_is_added_saved_and_listed_by_age(store: Store) -> None:
     assert await store.space("nowhere") is None
     with pytest.raises(NotFound):
         await store.commit([SaveSpace(space("nowhere"))])
+
+
+async def test_a_space_that_was_changed_meanwhile_is_not_saved(store: Store) -> None:
+    known = space("s")
+    await store.commit([AddSpace(known)])
+    guarded, renamed = replace(known, flow="guarded"), replace(known, name="Renamed")
+    await store.commit([SaveSpace(guarded, was=known)])
+    with pytest.raises(Conflict):
+        await store.commit([SaveSpace(renamed, was=known)])
+    assert await store.space("s") == guarded
+    await store.commit([SaveSpace(renamed, was=guarded)])
+    assert await store.space("s") == renamed
+    with pytest.raises(NotFound):
+        await store.commit([SaveSpace(space("nowhere"), was=space("nowhere"))])
+
+
+async def test_of_two_processes_that_save_a_space_at_once_one_is_refused(
+    postgres_url: str, clock: HandClock
+) -> None:
+    stores = [await open_store(postgres_url, clock) for _ in range(2)]
+    known = space("s")
+    await stores[0].commit([AddSpace(known)])
+    for number in range(20):
+        wanted = [replace(known, name=f"{name} {number}") for name in ("One", "Two")]
+        saving = [one.commit([SaveSpace(new, was=known)]) for one, new in zip(stores, wanted, strict=True)]
+        done = await asyncio.gather(*saving, return_exceptions=True)
+        [won] = [new for new, result in zip(wanted, done, strict=True) if result == [None]]
+        assert [type(result) for result in done if result != [None]] == [Conflict]
+        assert await stores[0].space("s") == won
+        known = won
+    for store in stores:
+        await store.close()
 
 
 async def test_it_is_known_since_when_each_is_a_member(store: Store) -> None:

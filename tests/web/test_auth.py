@@ -1,5 +1,6 @@
 """Who is asking is found out in one way, and nothing but a valid token helps."""
 
+import asyncio
 import dataclasses
 import hashlib
 import logging
@@ -8,6 +9,7 @@ import pytest
 from starlette.datastructures import Headers
 
 from roomful.domain.changes import RevokeTokens
+from roomful.domain.entities import Token
 from roomful.domain.errors import Unauthorized
 from roomful.web.auth import Credential, check_host, extract
 from roomful.web.bodies import BODY_LIMIT
@@ -220,6 +222,33 @@ async def test_the_oldest_of_too_many_sessions_ends(house: Visit) -> None:
 
     assert (await house.ask("GET", "/api/session", headers=cookies[0])).status == 401
     assert (await house.ask("GET", "/api/session", headers=cookies[-1])).status == 200
+    assert len((await house.ask("GET", "/api/entities/ada/tokens", token=ada)).json["tokens"]) == 21
+
+
+@story()
+async def test_who_signs_in_at_the_same_time_gets_in_though_there_are_too_many(
+    house: Visit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ada = await house.person("ada")
+    for _ in range(20):
+        await house.ask("POST", "/api/session", {"token": ada})
+    tokens, waiting = house.house.store.tokens, 3
+    all_have_read = asyncio.Barrier(waiting)
+
+    async def read_together(entity_id: str) -> list[Token]:
+        nonlocal waiting
+        found, waiting = await tokens(entity_id), waiting - 1
+        if waiting >= 0:
+            await all_have_read.wait()
+        return found
+
+    monkeypatch.setattr(house.house.store, "tokens", read_together)
+    signing = [house.ask("POST", "/api/session", {"token": ada}) for _ in range(3)]
+    made = await asyncio.gather(*signing)
+
+    assert [one.status for one in made] == [200] * 3
+    for one in made:
+        assert (await house.ask("GET", "/api/session", headers=cookie_of(one))).status == 200
     assert len((await house.ask("GET", "/api/entities/ada/tokens", token=ada)).json["tokens"]) == 21
 
 

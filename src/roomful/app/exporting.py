@@ -1,14 +1,13 @@
 """A space's story comes out of the record, which stays as it is."""
 
 from collections.abc import Iterable
-from pathlib import Path
 
 import msgspec
 
 from roomful.domain.agents import Agent
 from roomful.domain.errors import NotFound, Unavailable
 from roomful.domain.messages import Message
-from roomful.domain.ports import Clock, Store
+from roomful.domain.ports import ALL, Clock, Store
 from roomful.domain.runs import Run
 from roomful.domain.shape import UNSET
 from roomful.recall.story.answers import told_steps
@@ -16,11 +15,11 @@ from roomful.recall.story.records import Story, ToldRun, ToldSpace
 from roomful.runs.schedules import iso_of
 from roomful.spaces.trails import trees, with_trails
 from roomful.store import open_store
+from roomful.store.sqlite import file_in
 from roomful.tools import leave_out_secrets
 
 NOT_EXPORTED = "${env.NOT_EXPORTED}"
 """What stands in a story where a configuration holds a secret."""
-ALL = 2**31 - 1
 PAGE = 1000
 TRIES = 10
 
@@ -39,10 +38,10 @@ async def export_story(database: str, clock: Clock, space_id: str) -> Story:
 
 def _check_there(database: str) -> None:
     """Opening a file that is not there would make it."""
-    if database.startswith("sqlite:///"):
-        path = Path(database.removeprefix("sqlite:///").partition("?")[0])
-        if not path.is_file():
-            raise NotFound(f"there is no database {path}: give the right one with --database")
+    if database.startswith("sqlite://"):
+        path, _ = file_in(database)
+        if path is None or not path.is_file():
+            raise NotFound(f"there is no database {path or 'in memory'}: give the right one with --database")
 
 
 async def _at_rest(store: Store, space_id: str) -> Story:

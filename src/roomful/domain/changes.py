@@ -83,6 +83,8 @@ class AddSpace(Frozen):
 
 class SaveSpace(Frozen):
     space: Space
+    was: Space | None = None
+    """Conflict unless it is still as it was read."""
 
 
 class RemoveSpace(Frozen):

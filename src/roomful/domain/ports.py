@@ -26,6 +26,8 @@ from roomful.domain.tools import ToolSpec
 from roomful.domain.watch import Histogram
 
 T = TypeVar("T")
+ALL = 2**31 - 1
+"""A limit for who wants every row."""
 
 
 class Clock(Protocol):

@@ -1,7 +1,7 @@
 """From a change to the statements that write it. Here everything mutable is encoded, before it can change."""
 
 from collections.abc import Iterator, Sequence
-from typing import assert_never
+from typing import TypeAlias, assert_never
 
 from roomful.domain.changes import (
     AddAudit,
@@ -80,8 +80,48 @@ from roomful.store import (
 )
 from roomful.store.database import Database, Write
 
+OfRuns: TypeAlias = (
+    Guard
+    | AddRun
+    | SaveRun
+    | SaveCalls
+    | SaveStep
+    | ClaimRun
+    | TakeOver
+    | Release
+    | KeepAlive
+    | Leave
+    | EndLeases
+    | Unblock
+    | ExpectStatus
+    | ExpectCall
+    | ExpectRoom
+    | Hand
+    | TakeHanded
+    | ExpectNoneHanded
+)
+OfPeople: TypeAlias = (
+    AddEntity
+    | EraseEntity
+    | AddToken
+    | RevokeTokens
+    | PutAgent
+    | RemoveAgent
+    | AddSpace
+    | SaveSpace
+    | RemoveSpace
+    | PutMember
+    | ExpectOtherOwner
+    | RemoveMember
+    | MarkRead
+    | AddInvite
+    | UseInvite
+)
+
 
 def plan(change: Change, clock: Clock) -> Write:
+    if isinstance(change, OfRuns):
+        return _plan_for_runs(change)
     match change:
         case AddMessage():
             return messages.add_message(change.message)
@@ -89,42 +129,6 @@ def plan(change: Change, clock: Clock) -> Write:
             return messages.save_message(change.message, change.was)
         case SaveParts():
             return messages.save_parts(change.space_id, change.message_id, change.parts)
-        case Guard():
-            return runs.guard(change.lease)
-        case AddRun():
-            return runs.add_run(change.run, change.lease)
-        case SaveRun():
-            return runs.save_run(change.run)
-        case SaveCalls():
-            return calls.save_calls(change.calls)
-        case SaveStep():
-            return calls.save_step(change.step)
-        case ClaimRun():
-            return runs.claim_run(change.run_id, change.owner)
-        case TakeOver():
-            return runs.take_over(change.run_id, change.owner)
-        case Release():
-            return runs.release(change.run_id)
-        case KeepAlive():
-            return runs.keep_alive(change.worker, change.seconds)
-        case Leave():
-            return runs.leave(change.worker)
-        case EndLeases():
-            return runs.end_leases(change.but)
-        case Unblock():
-            return calls.unblock(change.run_id)
-        case ExpectStatus():
-            return runs.expect_status(change.run_id, change.statuses)
-        case ExpectCall():
-            return calls.expect_call(change.call_id, change.votes)
-        case ExpectRoom():
-            return company.expect_room(change)
-        case Hand():
-            return company.hand(change.handed)
-        case TakeHanded():
-            return company.take_handed(change.handed)
-        case ExpectNoneHanded():
-            return company.expect_none_handed(change.run_id)
         case AddAudit():
             return audit.add_audit(change.row)
         case PutMeta():
@@ -162,24 +166,49 @@ def plan(change: Change, clock: Clock) -> Write:
             return _plan_for_people(change, clock)
 
 
-def _plan_for_people(
-    change: AddEntity
-    | EraseEntity
-    | AddToken
-    | RevokeTokens
-    | PutAgent
-    | RemoveAgent
-    | AddSpace
-    | SaveSpace
-    | RemoveSpace
-    | PutMember
-    | ExpectOtherOwner
-    | RemoveMember
-    | MarkRead
-    | AddInvite
-    | UseInvite,
-    clock: Clock,
-) -> Write:
+def _plan_for_runs(change: OfRuns) -> Write:
+    match change:
+        case Guard():
+            return runs.guard(change.lease)
+        case AddRun():
+            return runs.add_run(change.run, change.lease)
+        case SaveRun():
+            return runs.save_run(change.run)
+        case SaveCalls():
+            return calls.save_calls(change.calls)
+        case SaveStep():
+            return calls.save_step(change.step)
+        case ClaimRun():
+            return runs.claim_run(change.run_id, change.owner)
+        case TakeOver():
+            return runs.take_over(change.run_id, change.owner)
+        case Release():
+            return runs.release(change.run_id)
+        case KeepAlive():
+            return runs.keep_alive(change.worker, change.seconds)
+        case Leave():
+            return runs.leave(change.worker)
+        case EndLeases():
+            return runs.end_leases(change.but)
+        case Unblock():
+            return calls.unblock(change.run_id)
+        case ExpectStatus():
+            return runs.expect_status(change.run_id, change.statuses)
+        case ExpectCall():
+            return calls.expect_call(change.call_id, change.votes)
+        case ExpectRoom():
+            return company.expect_room(change)
+        case Hand():
+            return company.hand(change.handed)
+        case TakeHanded():
+            return company.take_handed(change.handed)
+        case ExpectNoneHanded():
+            return company.expect_none_handed(change.run_id)
+        case _:
+            assert_never(change)
+
+
+def _plan_for_people(change: OfPeople, clock: Clock) -> Write:
     match change:
         case AddEntity():
             return people.add_entity(change.entity)
@@ -204,7 +233,7 @@ def _plan_for_people(
         case AddSpace():
             return spaces.add_space(change.space)
         case SaveSpace():
-            return spaces.save_space(change.space)
+            return spaces.save_space(change.space, change.was)
         case RemoveSpace():
             return spaces.remove_space(change.space_id)
         case PutMember():

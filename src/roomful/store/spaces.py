@@ -75,10 +75,15 @@ def add_space(space: Space) -> Write:
     return write
 
 
-def save_space(space: Space) -> Write:
+def save_space(space: Space, was: Space | None = None) -> Write:
     values = (encode_json(space).decode(), space.id)
+    before = None if was is None else encode_json(was)
 
     def write(db: Database) -> None:
+        if before is not None:
+            rows = db.rows("SELECT body FROM spaces WHERE id = ? FOR NO KEY UPDATE", values[1:])
+            if rows and _decode_space(rows[0][0]) != _decode_space(before):
+                raise Conflict(f"Space {values[1]} was changed meanwhile.")
         if not db.count("UPDATE spaces SET body = ? WHERE id = ?", values):
             raise _no_space(values[1])
 

@@ -1,12 +1,10 @@
 """Which run of the story is which run of the house. They are matched by what started them: an agent, a
 message or a call, never by words."""
 
-from roomful.domain.ports import Store
+from roomful.domain.ports import ALL, Store
 from roomful.domain.runs import Run
 from roomful.recall.story.plot import Plot
 from roomful.recall.story.records import ToldRun
-
-ALL = 2**31 - 1
 
 
 class Cast:

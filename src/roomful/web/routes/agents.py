@@ -10,6 +10,7 @@ from roomful.domain.audit import AuditAction, digest_of
 from roomful.domain.changes import AddEntity, Change, PutAgent, RemoveAgent, RemoveMember
 from roomful.domain.entities import ADMIN, Entity
 from roomful.domain.errors import Invalid, NotFound
+from roomful.domain.ports import ALL
 from roomful.domain.runs import ACTIVE
 from roomful.domain.shape import Json, Noun, check_id
 from roomful.domain.spaces import Member
@@ -72,7 +73,7 @@ async def replace_agent(ask: Ask[Config, NoQuery, Agent]) -> ASGIApp:
 async def remove_agent(ask: Ask[None, NoQuery, Agent]) -> ASGIApp:
     """Its runs are stopped and it leaves its spaces; what it said stays, under its name."""
     house, agent = ask.house, ask.about
-    runs = await house.store.runs(agent_id=agent.id, statuses=ACTIVE)
+    runs = await house.store.runs(agent_id=agent.id, statuses=ACTIVE, limit=ALL)
     for run in sorted(runs, key=lambda run: run.depth):
         await house.worker.cancel(run.id)
     spaces = await house.store.my_spaces(agent.id)

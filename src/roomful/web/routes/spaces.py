@@ -1,11 +1,15 @@
 """Spaces: made, changed, listed, removed."""
 
+import contextlib
+
 import msgspec
 from starlette.types import ASGIApp
 
 from roomful.domain.answers import SpaceOfMine
 from roomful.domain.changes import AddSpace, Change, PutMember, RemoveSpace, SaveSpace
+from roomful.domain.errors import Conflict
 from roomful.domain.news import Removed
+from roomful.domain.ports import ALL
 from roomful.domain.runs import ACTIVE
 from roomful.domain.shape import UNSET, Noun, Unset, check_id
 from roomful.domain.spaces import Flow, Member, Space, Wake
@@ -15,6 +19,9 @@ from roomful.web.membership import tell_joined, tell_left
 from roomful.web.queries import NoQuery
 from roomful.web.rules import CALLER, OWNS_SPACE, PERSON, READS_SPACE
 from roomful.web.views import space_of_mine, space_of_nobody
+
+TRIES = 5
+"""How often a change is made anew because somebody else was faster."""
 
 
 class NewSpace(Body):
@@ -75,21 +82,27 @@ async def get_space(ask: Ask[None, NoQuery, Space]) -> ASGIApp:
 
 
 async def change_space(ask: Ask[SpaceChanges, NoQuery, Space]) -> ASGIApp:
+    """Whatever else others change at the same time stays."""
     sent = {name: value for name, value in msgspec.structs.asdict(ask.body).items() if value is not UNSET}
     if "name" in sent:
         sent["name"] = checked_name(sent["name"])
     if sent.get("admin_agent_id", "") is None:
         sent["admin_agent_id"] = UNSET
-    space = msgspec.structs.replace(ask.about, **sent)
-    told = ask.audit("space.changed", space_ids=(space.id,), detail={"fields": sorted(sent)})
-    await ask.house.store.commit([SaveSpace(space), told])
-    return json_answer(space)
+    house, was = ask.house, ask.about
+    told = ask.audit("space.changed", space_ids=(was.id,), detail={"fields": sorted(sent)})
+    for _ in range(TRIES):
+        space = msgspec.structs.replace(was, **sent)
+        with contextlib.suppress(Conflict):
+            await house.store.commit([SaveSpace(space, was=was), told])
+            return json_answer(space)
+        was = await house.access.space(ask.principal, was.id, "own")
+    raise Conflict("others change this space all the time: try again in a moment")
 
 
 async def remove_space(ask: Ask[None, NoQuery, Space]) -> ASGIApp:
     """With everything in it. Runs that began there are stopped first."""
     desk, house, space_id = ask.desk, ask.house, ask.about.id
-    runs = await house.store.runs(space_id=space_id, statuses=ACTIVE)
+    runs = await house.store.runs(space_id=space_id, statuses=ACTIVE, limit=ALL)
     for run in runs:
         if run.trigger.space_id == space_id:
             await house.worker.cancel(run.id)
