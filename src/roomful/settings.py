@@ -64,13 +64,19 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         str, about("Addresses or networks of proxies whose X-Forwarded-* is believed, with commas.")
     ] = "127.0.0.1"
     lease_seconds: Annotated[
-        float, about("How long a process that fell silent keeps its runs; others look four times as often.")
+        float,
+        about("How long a process that fell silent keeps its runs; others look four times as often.", gt=0),
     ] = 8.0
-    heartbeat_seconds: Annotated[float, about("Seconds between the signs of life on a silent stream.")] = 15.0
+    heartbeat_seconds: Annotated[
+        float, about("Seconds between the signs of life on a silent stream, at most 20.", gt=0, le=20)
+    ] = 15.0
+    """The page takes 25 s of silence for a broken line."""
     openai_api_key: Annotated[str | None, about("The key for models and images of openai:….")] = None
     google_api_key: Annotated[str | None, about("The key for images of Google.")] = None
     xai_api_key: Annotated[str | None, about("The key for images of xAI.")] = None
-    log_level: Annotated[str, about("debug, info, warning or error.")] = "info"
+    log_level: Annotated[
+        str, about("debug, info, warning or error.", pattern=r"(?i)^(debug|info|warning|error)\Z")
+    ] = "info"
     log_format: Annotated[Literal["plain", "json"], about("plain, or json: one object a line.")] = "plain"
     traces: Annotated[
         Literal["", "otlp"], about("otlp sends traces to OTEL_EXPORTER_OTLP_ENDPOINT; empty sends none.")
@@ -96,6 +102,11 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         if value is None:
             raise Invalid(f"${{env.{name}}}: {name} is not set where the gateway runs")
         return value
+
+
+def address(host: str, port: int) -> str:
+    """Where a gateway answers that listens there."""
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
 class Variable(NamedTuple):

@@ -5,7 +5,7 @@ import hmac
 
 from roomful.app.keys import Keys
 from roomful.domain.runs import Call
-from roomful.settings import Settings
+from roomful.settings import Settings, address
 
 
 class Callbacks:
@@ -13,7 +13,7 @@ class Callbacks:
 
     def __init__(self, settings: Settings, keys: Keys) -> None:
         self._public_url = settings.public_url.rstrip("/")
-        self._base = self._public_url or f"http://{settings.host}:{settings.port}"
+        self._base = self._public_url or address(settings.host, settings.port)
         self._keys = keys
 
     def served_at(self, url: str) -> None:

@@ -6,7 +6,7 @@ import socket
 from collections.abc import AsyncGenerator, Generator
 
 from roomful.app.callbacks import Callbacks
-from roomful.settings import Settings
+from roomful.settings import Settings, address
 from roomful.web import WebApp
 from roomful.web.server import Server
 
@@ -26,7 +26,7 @@ async def served(app: WebApp, settings: Settings, callbacks: Callbacks) -> Async
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     with socket.create_server((host, settings.port), family=family) as listening:
         port = listening.getsockname()[1]
-        url = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+        url = address(host, port)
         callbacks.served_at(url)
         answers = asyncio.Event()
         server = _Beside(app, host, port, answers.set, proxies=settings.proxies)

@@ -51,7 +51,9 @@ async def serve(
     finally:
         if lifeline is not None:
             asyncio.get_running_loop().remove_reader(lifeline)
-        await asyncio.gather(*warming)
+        for failure in await asyncio.gather(*warming, return_exceptions=True):
+            if failure is not None:
+                log.error("what the first model and tool need was not ready ahead", exc_info=failure)
         await gateway.close()
         _answer_signals(signal.SIG_IGN)
         _leave_in(THREAD_SECONDS)

@@ -7,7 +7,7 @@ import sys
 import webbrowser
 
 from roomful.cli.parsing import Commands, Parser, add_database, settings_of
-from roomful.settings import FILE, Settings, variables
+from roomful.settings import FILE, Settings, address, variables
 
 _EXITS = {"0": "it was stopped", "1": "it cannot be served; standard error says why"}
 
@@ -97,8 +97,8 @@ def _show_key(new_admin_key: str | None) -> None:
 
 
 def _say_where(settings: Settings, opens: bool) -> None:
-    address = f"http://{settings.host}:{settings.port}"
-    print(f"Roomful is at {address}", flush=True)
+    url = address(settings.host, settings.port)
+    print(f"Roomful is at {url}", flush=True)
     if opens and sys.stdout.isatty():
         with contextlib.suppress(webbrowser.Error):
-            webbrowser.open(address)
+            webbrowser.open(url)
