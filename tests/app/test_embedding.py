@@ -6,7 +6,7 @@ import re
 import socket
 import subprocess
 import sys
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +18,9 @@ from starlette.routing import Mount
 
 import roomful
 from roomful import Client, Gateway
+from roomful.domain.audit import AuditQuery
 from roomful.domain.errors import Conflict, Invalid, Unauthorized
-from roomful.domain.events import MemberJoined, RunChanged
+from roomful.domain.events import Announcement, MemberJoined, RunChanged
 from roomful.domain.messages import ToolCallPart
 from roomful.domain.runs import ENDED
 from tests.app.embedded import open_things, run, served
@@ -313,6 +314,34 @@ def test_a_web_socket_is_refused(tmp_path: Path) -> None:
 
             await gateway.app({"type": "websocket", "path": "/", "headers": []}, receive, send)
             assert sent == [{"type": "websocket.close"}]
+
+    run(story())
+
+
+def test_who_is_in_a_space_already_is_not_brought_in_again(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with _opened(tmp_path) as gateway:
+            for id in ("ada", "bob"):
+                await gateway.person(id)
+            told: list[tuple[str, str]] = []
+
+            def hear(announcements: Sequence[Announcement]) -> None:
+                members = [one.event.member for one in announcements if isinstance(one.event, MemberJoined)]
+                told.extend((member.entity_id, member.role) for member in members)
+
+            gateway.house.announcer.also_tell(hear)
+            await gateway.space("team", "ada", "ada")
+            await gateway.space("team", "ada", "bob")
+            await gateway.space("team", "ada", role="owner")
+            await gateway.space("team", "ada", role="owner")
+
+            rows = await gateway.house.store.audit(AuditQuery(space_id="team"))
+            assert [(row.action, row.entity_id, row.role) for row in rows[1:]] == [
+                ("member.added", "ada", "member"),
+                ("member.added", "bob", "member"),
+                ("member.changed", "ada", "owner"),
+            ]
+            assert told == [("ada", "member"), ("bob", "member"), ("ada", "owner")]
 
     run(story())
 

@@ -31,22 +31,25 @@ async def make_person(house: House, id: str, name: str) -> str:
 
 
 async def make_space(desk: Desk, space: Space, members: Iterable[str], role: Role) -> None:
-    """The space, if it is not there, and these in it."""
+    """The space, if it is not there, and these in it, unless they are there in this role."""
     store = desk.house.store
     is_new = await store.space(check_id(space.id)) is None
     checked_name(space.name)
+    known = {member.entity_id: member.role for member in await store.members(space.id)}
     joining: list[Member] = []
-    for id in members:
+    for id in dict.fromkeys(members):
         entity = await store.entity(id)
         if entity is None:
             raise Invalid(f"there is no entity {id[:80]!r} to be a member of {space.id!r}")
-        joining.append(Member(entity_id=entity.id, name=entity.name, kind=entity.kind, role=role))
+        if known.get(id) != role:
+            joining.append(Member(entity_id=entity.id, name=entity.name, kind=entity.kind, role=role))
     audit, here = desk.house.audit, (space.id,)
     changes: list[Change] = []
     if is_new:
         changes += [AddSpace(space), audit(OPERATOR, "space.created", space_ids=here)]
     for member in joining:
-        told = audit(OPERATOR, "member.added", space_ids=here, entity_id=member.entity_id, role=role)
+        action = "member.changed" if member.entity_id in known else "member.added"
+        told = audit(OPERATOR, action, space_ids=here, entity_id=member.entity_id, role=role)
         changes += [PutMember(space.id, member.entity_id, role), told]
 
     def then(_: list[object]) -> None:
