@@ -165,7 +165,7 @@ BUGS = (
     Bug(
         "the cards of a canceled run stay open",
         "P-10",
-        "runs/worker.py",
+        "runs/canceling.py",
         "left = [call for call in made if call.status not in SETTLED]",
         "left = [call for call in made if call.status in SETTLED]",
         "http/test_waiting.py::test_a_result_must_fit_and_a_canceled_form_takes_none",
@@ -382,8 +382,8 @@ BUGS = (
     Bug(
         "who is canceled leaves those it called at work",
         "X-03",
-        "runs/worker.py",
-        "                await self.cancel(child.id)\n",
+        "runs/canceling.py",
+        "                await self._cancel(child.id)\n",
         "                pass\n",
         "http/test_delegation.py::test_cancel_reaches_the_children",
     ),

@@ -7,29 +7,15 @@ import time
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from typing import Any, TypeVar
 
-import msgspec
-
 from roomful.domain.changes import Change
-from roomful.domain.errors import Conflict, LeaseLost, NotFound, RoomfulError, Unavailable
+from roomful.domain.errors import LeaseLost, NotFound, RoomfulError, Unavailable
 from roomful.domain.news import Look, News, Taken
 from roomful.domain.ports import Store
-from roomful.domain.run_changes import (
-    ClaimRun,
-    EndLeases,
-    ExpectCall,
-    ExpectStatus,
-    Guard,
-    KeepAlive,
-    Leave,
-    Release,
-    SaveCalls,
-    SaveRun,
-    TakeOver,
-)
-from roomful.domain.runs import SETTLED, WAITING, Lease, Run, RunError, copies
+from roomful.domain.run_changes import ClaimRun, EndLeases, Guard, KeepAlive, Leave, Release
+from roomful.domain.runs import WAITING, Lease, Run, RunError
 from roomful.domain.shape import UNSET, Unset
 from roomful.domain.watch import Watch
-from roomful.spaces.trails import find_trail, show_trees
+from roomful.runs.canceling import Canceling
 from roomful.spaces.voice import Voice
 
 log = logging.getLogger("roomful.runs")
@@ -58,6 +44,7 @@ class Worker:
         self._after: list[Callable[[Run], Awaitable[None]]] = []
         self._store = store
         self._make_voice = make_voice
+        self._canceling = Canceling(store, owner=worker_id, cancel=self.cancel)
         self._lease_seconds = lease_seconds
         self._is_alone = is_alone
         self._most = most
@@ -217,21 +204,16 @@ class Worker:
             raise NotFound(f"there is no run {run_id!r}")
         if run.ended:
             return run
-        expect = ExpectStatus(run_id=run_id, statuses=("queued", "running", "waiting_tool", "waiting_reply"))
-        run.status, run.is_canceling, run.error = "running", True, why
-        take: list[Change] = [expect, TakeOver(run_id=run_id, owner=self.id), SaveRun(run), *also]
-        try:
-            [_, lease, *_] = await self._store.commit(take)
-        except Conflict:
+        lease = await self._canceling.take(run, why, also)
+        if lease is None:
             ended = await self._store.run(run_id)
             assert ended is not None
             return ended
         self.tell_others(Taken(run_id))
         voice = self._make_voice(run, lease)
         try:
-            voice.resume(await self._store.open_messages(run_id))
-            voice.trail = await find_trail(self._store, run)
-            await self._end_canceled(voice, why)
+            await self._canceling.take_up(voice)
+            await self._canceling.end(voice, why)
         except Unavailable:
             self._left[run_id] = voice
             raise
@@ -260,8 +242,7 @@ class Worker:
             if in_its_turn:
                 voice.takes_its_turn()
             if run.is_canceling:
-                voice.resume(await self._store.open_messages(run.id))
-                voice.trail = await find_trail(self._store, run)
+                await self._canceling.take_up(voice)
                 await self._could_end_canceled(voice, run.error, ())
             else:
                 assert self._drive_to is not None
@@ -293,7 +274,7 @@ class Worker:
     async def _could_end_canceled(self, voice: Voice, why: RunError | Unset, also: Sequence[Change]) -> bool:
         """Not while the store is away: whoever asked for it is told so, and the run goes on."""
         try:
-            await self._end_canceled(voice, why, also)
+            await self._canceling.end(voice, why, also)
         except LeaseLost:
             voice.abandon()
             self._figures.leases_lost += 1
@@ -301,37 +282,6 @@ class Worker:
             log.warning("run %s could not be canceled: %s", voice.run.id, error.detail)
             return False
         return True
-
-    async def _end_canceled(self, voice: Voice, why: RunError | Unset, also: Sequence[Change] = ()) -> None:
-        """First what it waits for, so that nothing wakes it up again; then those it called; then itself. If
-        the gateway stops in between, whoever takes up the run goes on with this. A card that somebody answers
-        meanwhile stays answered."""
-        while True:
-            try:
-                return await self._cancel_waiting(voice, why, also)
-            except Conflict:
-                log.info("something that run %s waits for came while it was canceled", voice.run.id)
-
-    async def _cancel_waiting(self, voice: Voice, why: RunError | Unset, also: Sequence[Change]) -> None:
-        made = await self._store.calls(voice.run.id)
-        called = [call for call in made if call.waits_for == "child_run"]
-        left = [call for call in made if call.status not in SETTLED]
-        canceled = [msgspec.structs.replace(call, status="canceled").settled(voice.iso()) for call in left]
-        changes: list[Change] = [ExpectCall(call.id) for call in left if call.status == "waiting"]
-        changes += [SaveCalls(copies(canceled))] if canceled else []
-        run = voice.run
-        run.status, run.is_canceling, run.error, run.pending_tool_calls = "running", True, why, []
-        if called:
-            await voice.try_kept(
-                [*changes, SaveRun(msgspec.structs.replace(run)), *also], lambda: (), lambda _: None
-            )
-            changes, also = [], ()
-            for child in await self._store.children([call.id for call in called]):
-                await self.cancel(child.id)
-            show_trees(voice, called, await self._store.descent([call.id for call in called]))
-        inside = [news for call in canceled for news in voice.trail.call(call)] if voice.trail else []
-        run.is_canceling = UNSET
-        await voice.finish("canceled", [*changes, *also], inside)
 
     async def _hand_over(self, lease: Lease) -> None:
         try:
@@ -369,6 +319,8 @@ class Worker:
                     await chore()
             except RoomfulError as error:
                 log.warning("the worker could not reach the store: %s", error.detail)
+            except Exception:  # an outermost seam: without this task leases end and nothing is taken up
+                log.exception("something that the worker looks after failed; it looks again")
 
     async def _let_go(self, voice: Voice) -> None:
         """Whoever takes the run up goes on with what is stored of it, if nobody has already."""
