@@ -5,9 +5,11 @@ import { applyOps, type Op } from "./arguments.ts";
 import { grownChild } from "./trails.ts";
 import type {
   Child, Json, Member, Message, Part, PendingCall, Run, RunError, RunStatus, TextPart, ToolCallPart, Trigger,
+  WaitsFor,
 } from "./wire.ts";
 
 const ENDED: ReadonlySet<RunStatus> = new Set(["completed", "failed", "canceled"]);
+const WAITING: ReadonlySet<RunStatus> = new Set(["waiting_tool", "waiting_reply"]);
 const points = (text: string) => Array.from(text);
 const keyOf = (part: Part) => (part.type === "tool_call" ? part.toolCallId : part.id);
 
@@ -18,6 +20,7 @@ export interface RunState {
   status: RunStatus;
   trigger?: Trigger;
   pendingToolCalls?: PendingCall[];
+  waitsFor?: WaitsFor[];
   asksPeople?: boolean;
   error?: RunError;
   rootRunId?: string;
@@ -171,19 +174,26 @@ export class SpaceView {
     return changed.id;
   }
 
-  #runChanged(data: EventData): void {
-    const { spaceId: _, ...told } = data;
-    const run = { ...this.runs.get(data.runId), ...(told as RunState) };
-    if (!told.pendingToolCalls) delete run.pendingToolCalls;
+  #runChanged({ spaceId: _, ...told }: EventData): void {
+    const run = told as RunState;
     if (run.status === "failed") this.failures = new Map(this.failures).set(run.runId, run);
     if (ENDED.has(run.status)) this.runs.delete(run.runId);
     else this.runs.set(run.runId, run);
   }
 }
 
-export function runState({ id, agentId, ...run }: Run): RunState {
-  const { status, trigger, pendingToolCalls, error, rootRunId } = run;
-  return { runId: id, entityId: agentId, status, trigger, pendingToolCalls, rootRunId, ...(error && { error }) };
+/** A run that was read, as it would have been announced: like run_as_told in roomful/domain/answers.py. */
+export function runState({ id, agentId, status, trigger, pendingToolCalls, error, rootRunId, parentCallId }: Run): RunState {
+  const awaited = WAITING.has(status) ? pendingToolCalls : [];
+  const kinds = awaited.flatMap(({ waitsFor }) => waitsFor ?? []);
+  return {
+    runId: id, entityId: agentId, status, trigger,
+    ...(pendingToolCalls.length > 0 && { pendingToolCalls }),
+    ...(kinds.length > 0 && { waitsFor: kinds }),
+    ...(awaited.length > 0 && { asksPeople: awaited.some(({ asksPeople }) => asksPeople) }),
+    ...(error && { error }),
+    ...(parentCallId && { rootRunId }),
+  };
 }
 
 function lacking<T>(map: Map<string, T>, key: string): Map<string, T> {

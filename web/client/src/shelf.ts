@@ -7,17 +7,16 @@ export type Shelf = Pick<Storage, "getItem" | "setItem" | "removeItem" | "key" |
 
 export class Kept {
   #shelf: Shelf | undefined;
-  #oldKey: string;
+  #prefix: string;
 
   constructor(shelf: Shelf | undefined, owner: string) {
     this.#shelf = shelf;
-    this.#oldKey = `roomful.outbox.${owner}`;
+    this.#prefix = `roomful.outbox.${owner}.`;
   }
 
   /** Everything that this person said in any window, in the order in which it was said. */
   all(): Outgoing[] {
     try {
-      this.#takeOver();
       return this.#keys().flatMap((key) => this.#at(key)).sort(byTime);
     } catch {
       return []; // the shelf is closed
@@ -41,26 +40,18 @@ export class Kept {
   }
 
   #keyOf({ clientMessageId }: Outgoing): string {
-    return `${this.#oldKey}.${clientMessageId}`;
+    return `${this.#prefix}${clientMessageId}`;
   }
 
   #keys(): string[] {
     const shelf = this.#shelf;
     const keys = Array.from({ length: shelf?.length ?? 0 }, (_, at) => shelf!.key(at) ?? "");
-    return keys.filter((key) => key.startsWith(`${this.#oldKey}.`));
+    return keys.filter((key) => key.startsWith(this.#prefix));
   }
 
   /** Somebody else's id may begin with mine and a dot: the key has to be the one that it would get from me. */
   #at(key: string): Outgoing[] {
     return [this.#read(key)].filter(isOutgoing).filter((outgoing) => this.#keyOf(outgoing) === key);
-  }
-
-  /** Everything used to lie under one key. */
-  #takeOver(): void {
-    const old = this.#read(this.#oldKey);
-    if (!Array.isArray(old)) return;
-    this.#shelf?.removeItem(this.#oldKey); // first, to make room
-    for (const outgoing of old.filter(isOutgoing)) this.put(outgoing);
   }
 
   #read(key: string): unknown {

@@ -115,12 +115,14 @@ export interface Message {
 
 export interface Trigger { type: string; spaceId?: string; messageId?: string; entityId?: string }
 
+export type WaitsFor = "answer" | "approval" | "callback" | "reply" | "child_run";
+
 export interface PendingCall {
   toolCallId: string;
   toolName: string;
   args?: Json;
   spaceIds: string[];
-  waitsFor?: "answer" | "approval" | "callback" | "reply" | "child_run";
+  waitsFor?: WaitsFor;
   asksPeople: boolean;
 }
 

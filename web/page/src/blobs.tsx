@@ -7,8 +7,6 @@ import { fileSize } from "./cards/format.ts";
 const Source = createContext<Client | null>(null);
 export const BlobSource = Source.Provider;
 
-const OURS = /^\/api\/blobs\/[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/;
-export const isBlobUrl = (url: unknown): url is string => typeof url === "string" && OURS.test(url);
 export const blobUrl = (id: string) => `/api/blobs/${id}`;
 
 function useClient(): Client {

@@ -35,8 +35,8 @@ export function day(iso: string): string {
   return said === formatted(DAY, new Date(Date.now() - 86_400_000).toISOString()) ? "Yesterday" : said;
 }
 
-export function count(number: number, one: string, many = `${one}s`): string {
-  return `${number} ${number === 1 ? one : many}`;
+export function count(number: number, one: string): string {
+  return `${number} ${one}${number === 1 ? "" : "s"}`;
 }
 
 export function listed(names: string[]): string {

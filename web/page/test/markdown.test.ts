@@ -9,7 +9,7 @@ interface Page { draw(text: string, isStreaming?: boolean): string; Blocks: new 
 const { draw, Blocks, lex } = await bundled<Page>(`
   import { renderToString } from "react-dom/server";
   import { Lexer } from "marked";
-  import { Markdown } from "../src/markdown/index.ts";
+  import { Markdown } from "../src/markdown/Markdown.tsx";
   export { Blocks } from "../src/markdown/blocks.ts";
   export const lex = (text) => [...new Lexer({ gfm: true, breaks: true }).lex(text)];
   export const draw = (text, isStreaming = false) => renderToString(<Markdown text={text} isStreaming={isStreaming} />).replaceAll("<!-- -->", "");

@@ -8,13 +8,11 @@ import { figure } from "./format.ts";
 import { AgentIcon, ChevronIcon } from "./icons.tsx";
 import { isObject } from "./read.ts";
 import { Value } from "./Value.tsx";
-import { inWords } from "../words.ts";
+import { count, inWords } from "../words.ts";
 
 const STATUS: Record<Child["status"], PartStatus> = {
   running: "running", completed: "complete", failed: "error", canceled: "canceled",
 };
-
-const count = (many: number, one: string) => `${many} ${one}${many === 1 ? "" : "s"}`;
 
 export function Trail({ child }: { child: Child }) {
   const [open, setOpen] = useState(false);

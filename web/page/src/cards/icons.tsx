@@ -30,4 +30,3 @@ export const ShieldIcon = icon("shield", <path d="M8 1.8 13 3.6v3.9c0 3.1-2.1 5.
 export const AgentIcon = icon("agent", <><rect x="2.8" y="5.2" width="10.4" height="7.8" rx="2.2" /><path d="M8 5.2V2.6m-2.3 5.9v.9m4.6-.9v.9" /></>);
 export const StarIcon = icon("star", <path d="m8 2 1.8 3.8 4.2.5-3.1 2.9.8 4.1L8 11.2l-3.7 2.1.8-4.1L2 6.3l4.2-.5z" />);
 export const ImageIcon = icon("image", <><rect x="2" y="2.6" width="12" height="10.8" rx="1.8" /><circle cx="5.7" cy="6.2" r="1.1" /><path d="m2.6 12 3.6-3.4 2.2 2 2.4-2.4 3 3" /></>);
-export const LinkIcon = icon("link", <path d="M9.4 3H13v3.6M13 3 7.4 8.6M11 9.2v2.9a1 1 0 0 1-1 1H3.9a1 1 0 0 1-1-1V6a1 1 0 0 1 1-1h2.9" />);

@@ -14,8 +14,6 @@ import { Poll } from "./Poll.tsx";
 import { ProductCard } from "./ProductCard.tsx";
 import { Table } from "./Table.tsx";
 
-export { Trail } from "./Trail.tsx";
-
 export const GenericCard = guarded(Generic);
 export const ApprovalGate = guarded(Gate);
 

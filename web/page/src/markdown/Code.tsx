@@ -1,5 +1,5 @@
-import { useEffect, useState } from "react";
 import { CheckIcon, CopyIcon } from "../cards/icons.tsx";
+import { COPIED, useCopy } from "../copying.ts";
 
 export function Code({ text, language }: { text: string; language?: string | undefined }) {
   const name = (language ?? "").split(/[\s,{]/, 1)[0]!.slice(0, 30);
@@ -12,22 +12,10 @@ export function Code({ text, language }: { text: string; language?: string | und
 }
 
 function Copy({ text }: { text: string }) {
-  const [said, setSaid] = useState("");
-  useEffect(() => {
-    if (!said) return;
-    const timer = setTimeout(() => setSaid(""), 2000);
-    return () => clearTimeout(timer);
-  }, [said]);
-
-  async function copy() {
-    // Without a secure context there is no clipboard.
-    const isDone = await navigator.clipboard?.writeText(text).then(() => true, () => false);
-    setSaid(isDone ? "Copied" : "Not allowed");
-  }
-
+  const [told, copy] = useCopy(text);
   return (
-    <button type="button" className="copy" onClick={() => void copy()}>
-      {said === "Copied" ? <CheckIcon /> : <CopyIcon />}<span aria-live="polite">{said || "Copy"}</span>
+    <button type="button" className="copy" onClick={copy}>
+      {told === COPIED ? <CheckIcon /> : <CopyIcon />}<span aria-live="polite">{told || "Copy"}</span>
     </button>
   );
 }

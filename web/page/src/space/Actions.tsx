@@ -1,8 +1,9 @@
 // What can be done with a message.
 
-import { useEffect, useState, type RefObject } from "react";
+import { useState, type RefObject } from "react";
 import type { Message } from "@roomful/client";
 import { useLive } from "@roomful/react";
+import { useCopy } from "../copying.ts";
 import { Icon, type IconName } from "../Icon.tsx";
 import { asSentence } from "../words.ts";
 import { useScene } from "./scene.ts";
@@ -33,20 +34,10 @@ export function Actions({ message, editButton, onEdit }: Props) {
 }
 
 function Copy({ text }: { text: string }) {
-  const [told, setTold] = useState("");
-  useEffect(() => {
-    if (!told) return;
-    const timer = setTimeout(() => setTold(""), 2000);
-    return () => clearTimeout(timer);
-  }, [told]);
-  const copy = async () => {
-    // Without a secure context there is no clipboard.
-    const isDone = await navigator.clipboard?.writeText(text).then(() => true, () => false);
-    setTold(isDone ? "Copied" : "Not allowed");
-  };
+  const [told, copy] = useCopy(text);
   return (
     <>
-      <Action name="Copy" icon="copy" act={() => void copy()} />
+      <Action name="Copy" icon="copy" act={copy} />
       {told && <span className="told" role="status">{told}</span>}
     </>
   );

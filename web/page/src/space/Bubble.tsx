@@ -5,7 +5,7 @@ import type { Message, Part } from "@roomful/client";
 import { ToolPart } from "@roomful/react";
 import { Avatar } from "../Avatar.tsx";
 import { BlobView, blobUrl } from "../blobs.tsx";
-import { Markdown } from "../markdown/index.ts";
+import { Markdown } from "../markdown/Markdown.tsx";
 import { clock, fullTime } from "../words.ts";
 import { Actions } from "./Actions.tsx";
 import { EditForm } from "./EditForm.tsx";

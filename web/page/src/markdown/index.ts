@@ -1,2 +1,0 @@
-export { Markdown } from "./Markdown.tsx";
-export { SafeLink } from "./SafeLink.tsx";
