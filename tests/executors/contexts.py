@@ -7,7 +7,7 @@ from roomful.domain.errors import Forbidden
 from roomful.domain.ports import CallContext
 from roomful.domain.runs import Call, Run, Trigger
 from roomful.domain.tools import ExecutorSpec, RouteRule, ToolSpec, Visibility
-from roomful.executors.masking import EnvFor
+from roomful.tools import Env
 
 
 def call_of(executor: ExecutorSpec, args: Mapping[str, Any], *, seconds: float | None = None) -> CallContext:
@@ -34,10 +34,10 @@ def call_of(executor: ExecutorSpec, args: Mapping[str, Any], *, seconds: float |
     return CallContext(call=call, spec=spec, run=run, agent_id="shop", args=args)
 
 
-def secrets(**values: str) -> EnvFor:
+def secrets(**values: str) -> Env:
     def read(name: str) -> str:
         if name not in values:
             raise Forbidden(f"${{env.{name}}} is not listed for tools")
         return values[name]
 
-    return lambda _context: read
+    return read

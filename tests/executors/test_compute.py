@@ -183,13 +183,3 @@ def test_a_child_has_no_environment_no_files_and_little_memory(monkeypatch: pyte
         await executor.close()
 
     asyncio.run(main())
-
-
-def test_only_evaluate_is_an_operation() -> None:
-    async def main() -> None:
-        executor = ComputeExecutor()
-        assert executor.can(call_of(Compute(expression="1"), {}).spec)
-        assert not executor.can(call_of(Compute(operation="execute", expression="1"), {}).spec)
-        await executor.close()
-
-    asyncio.run(main())

@@ -17,6 +17,7 @@ from roomful.domain.tools import Approval, Mcp, ToolSpec, Visibility
 from roomful.egress import HttpEgress
 from roomful.executors.mcp import McpExecutor
 from tests.executors.contexts import call_of
+from tests.executors.pins import MemoryPins
 from tests.servers.mcp_server import STDIO, McpHttpServer
 
 KEY = "sk-live-51HxYz-secret"
@@ -41,7 +42,8 @@ def at(server: McpHttpServer, **more: Any) -> McpServer:
 @asynccontextmanager
 async def executing(*servers: McpHttpServer, **more: Any) -> AsyncGenerator[McpExecutor, None]:
     egress = HttpEgress(allow=[server.authority for server in servers])
-    executor = McpExecutor(egress, lambda name: {"KEY": KEY}[name], **{"connect_seconds": 20.0, **more})
+    options = {"pins": MemoryPins(), "connect_seconds": 20.0, **more}
+    executor = McpExecutor(egress, lambda name: {"KEY": KEY}[name], **options)
     try:
         yield executor
     finally:

@@ -16,6 +16,7 @@ from roomful.domain.tools import ToolSpec, Visibility
 from roomful.egress import HttpEgress
 from roomful.executors.mcp import McpExecutor
 from tests.egress.endpoints import http, listening, read_request
+from tests.executors.pins import MemoryPins
 from tests.executors.test_mcp import agent, asking
 
 SCHEMA = {"type": "object", "properties": {}}
@@ -77,7 +78,7 @@ async def serving(hostile: Hostile) -> AsyncGenerator[McpExecutor, None]:
     async with listening(handle) as endpoint:
         hostile.port = endpoint.port
         egress = HttpEgress(allow=[endpoint.pair])
-        executor = McpExecutor(egress, lambda name: name, connect_seconds=20.0)
+        executor = McpExecutor(egress, lambda name: name, pins=MemoryPins(), connect_seconds=20.0)
         try:
             yield executor
         finally:

@@ -12,8 +12,8 @@ import roomful.executors
 from roomful.domain.agents import McpServer
 from roomful.domain.outcomes import Done, Failed, Outcome
 from roomful.executors.mcp_listing import LARGEST_SCHEMA, MOST_TOOLS, Listing, make_listing, read_definitions
-from roomful.executors.mcp_pins import MemoryPins
 from roomful.tools.servers import LONGEST_DESCRIPTION
+from tests.executors.pins import MemoryPins
 from tests.executors.test_mcp import agent, asking, at, executing, offered
 from tests.servers.mcp_server import McpHttpServer
 

@@ -1,6 +1,7 @@
 """The demo as data: everybody and everything that a story names is there, and stays from start to start."""
 
 import asyncio
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Any
 
@@ -8,16 +9,20 @@ import httpx
 import msgspec
 import pytest
 
+from roomful.app import Gateway
 from roomful.app.configs import config_files
 from roomful.app.demo.outside import ADDRESS, Outside, weather_in
 from roomful.app.demo.world import AGENTS, FOLDER, read_world
+from roomful.app.surroundings import Surroundings
 from roomful.cli import main
-from roomful.domain.outbound import EgressRefused, OutboundRequest
+from roomful.domain.outbound import EgressRefused, OutboundRequest, OutboundResponse, OutboundStream
 from roomful.domain.shape import decode_json
 from roomful.egress import HttpEgress
 from roomful.models import load_script
+from roomful.settings import Settings
+from roomful.testing import OpenHouse
 from tests.http.playing import Demo, Play
-from tests.servers.roomful import Caller, Roomful
+from tests.servers.roomful import PATIENCE, Caller, Roomful
 
 WORLD = read_world()
 PEOPLE = {person.id for person in WORLD.people}
@@ -115,6 +120,42 @@ def test_the_stories_are_told_to_anybody_but_only_in_the_demo(tmp_path: Path) ->
         assert people == {person.id: person.about for person in WORLD.people}
     with Roomful(tmp_path) as house:
         assert httpx.get(f"{house.url}/api/demo/stories").status_code == 404
+
+
+def test_the_demos_tools_take_the_way_out_that_all_tools_take() -> None:
+    asked: list[str] = []
+
+    class Noted:
+        async def send(self, request: OutboundRequest) -> OutboundResponse:
+            asked.append(request.url)
+            return OutboundResponse(200, {"content-type": "application/json"}, b"{}")
+
+        def stream(self, request: OutboundRequest) -> AbstractAsyncContextManager[OutboundStream]:
+            raise NotImplementedError
+
+    async def tell() -> None:
+        tool = {
+            "name": "look",
+            "description": "Look.",
+            "executionType": "http",
+            "execution": {"url": "http://elsewhere.example/", "method": "GET"},
+        }
+        gateway = await Gateway.open(
+            Settings(database="sqlite:///:memory:", demo=True),
+            around=Surroundings(egress=Noted()),
+            agents=[{"id": "scout", "name": "Scout", "model": "scripted:scout", "tools": [tool]}],
+            scripts={"scout": "turns: [{calls: [{tool: look}]}]"},
+        )
+        try:
+            await gateway.start()
+            house = OpenHouse(gateway, PATIENCE)
+            await house.space("camp", "scout", "ada")
+            await house.say("ada", "camp", "What is there?")
+        finally:
+            await gateway.close()
+
+    asyncio.run(tell())
+    assert asked == ["http://elsewhere.example/"]
 
 
 def test_the_demos_name_leads_to_its_service_and_no_other_name_does() -> None:

@@ -160,7 +160,7 @@ def test_silence_is_told(pieces: list[bytes]) -> None:
     with FakeOpenAI([Answer(pieces)]) as server:
         fault = fault_of(request_to(server.base_url, silence_seconds=0.2))
 
-    assert (fault.code, fault.retry) == ("model_silent", True)
+    assert (fault.code, fault.retry) == ("model_silent", False)
     assert fault.message == "openai:fake said nothing for 0.2 s"
 
 

@@ -211,8 +211,27 @@ def test_the_shelf_builds_and_keeps_a_model() -> None:
     assert isinstance(shelf.find(own), PydanticAIModel)
     assert shelf.find(own) is shelf.find(own)
     assert shelf.find(own) is not shelf.find(ModelRef("deepseek:deepseek-chat"))
-    asyncio.run(shelf.warm([own]))
+    asyncio.run(shelf.warm())
     asyncio.run(shelf.close())
+
+
+def test_every_model_is_closed_with_the_shelf_also_one_that_had_to_make_room(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    closed: list[object] = []
+
+    async def close(model: PydanticAIModel) -> None:
+        closed.append(model)
+
+    monkeypatch.setattr(PydanticAIModel, "close", close)
+    shelf = ModelShelf(resolve_secret=str)
+    refs = [ModelRef("deepseek:deepseek-chat", None, f"sk-{number}") for number in range(66)]
+    found = [shelf.find(ref) for ref in refs]
+    assert shelf.find(refs[-1]) is found[-1]
+    assert (again := shelf.find(refs[0])) is not found[0]
+
+    asyncio.run(shelf.close())
+    assert closed == [*found, again]
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from tests.servers.fake_openai import Answer, FakeOpenAI, text
 def said_by(shelf: ModelShelf, ref: ModelRef) -> Said:
     async def run() -> Said:
         request = request_to(ref.base_url, name=ref.name, api_key=ref.api_key)
-        await shelf.warm([ref])
+        await shelf.warm()
         batches, fault = await gather(shelf.find(ref), request)
         await shelf.close()
         return joined([delta for batch in batches for delta in batch], fault.code if fault else "")
@@ -109,5 +109,5 @@ def test_without_the_extra_the_error_says_what_to_install(monkeypatch: pytest.Mo
 
     with pytest.raises(Invalid, match=r"pip install 'roomful\[models\]'"):
         shelf.find(ModelRef("anthropic:claude-sonnet-4-5"))
-    asyncio.run(shelf.warm([ModelRef("anthropic:claude-sonnet-4-5")]))
+    asyncio.run(shelf.warm())
     asyncio.run(shelf.close())

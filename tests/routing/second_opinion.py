@@ -8,8 +8,8 @@ from itertools import pairwise
 from typing import Any
 
 from roomful.domain.shape import clean_json, clean_text
-from roomful.domain.tools import Fallback, RouteRule
-from roomful.routing.route import MAX_SPACES, Route, RouteFinder
+from roomful.domain.tools import MOST_SPACES, Fallback, RouteRule
+from roomful.routing.route import Route, RouteFinder
 from roomful.routing.scanner import (
     MAX_DEPTH,
     MAX_KEYS,
@@ -158,4 +158,4 @@ def judged(text: str, rule: RouteRule, member_of: Collection[str], active: str |
     if entity is not None and (not wanted or any([space, entity] not in MEMBERS for space in wanted)):
         return FAILS
     spaces = tuple(space for at, space in enumerate(wanted) if space not in wanted[:at])
-    return Route(spaces, entity) if len(spaces) <= MAX_SPACES else FAILS
+    return Route(spaces, entity) if len(spaces) <= MOST_SPACES else FAILS

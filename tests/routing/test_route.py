@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from roomful.domain.tools import RouteRule
-from roomful.routing.route import MAX_SPACES, Route, RouteFinder
+from roomful.domain.tools import MOST_SPACES, RouteRule
+from roomful.routing.route import Route, RouteFinder
 from roomful.routing.scanner import ArgumentScanner
 from tests.routing.second_opinion import (
     ACTIVE,
@@ -223,7 +223,7 @@ def test_a_member_needs_a_space() -> None:
 
 
 def test_a_call_goes_to_sixteen_spaces_and_not_to_seventeen() -> None:
-    spaces = [f"s{n}" for n in range(MAX_SPACES + 1)]
+    spaces = [f"s{n}" for n in range(MOST_SPACES + 1)]
     for_all = [json.dumps({"targetSpaceIds": spaces[:-1] * 2}), json.dumps({"targetSpaceIds": spaces})]
     most, too_many = [follow(finder_for(COMPOSITE, spaces), [text]) for text in for_all]
 

@@ -48,7 +48,7 @@ EXECUTED = {
     ),
     "active-execution-compute": (
         "gateway",
-        Compute(operation="evaluate", expression="{{input.expression}}"),
+        Compute(expression="{{input.expression}}"),
         None,
     ),
     "active-execution-webhook": (

@@ -5,9 +5,9 @@ import secrets
 import time
 from base64 import urlsafe_b64encode
 from collections.abc import Callable
-from datetime import UTC, datetime
 
 from roomful.domain.ports import Store
+from roomful.runs.schedules import iso_of
 
 ID_BYTES = 16
 FETCHED = 256
@@ -18,7 +18,7 @@ class SystemClock:
         return time.time()
 
     def iso(self) -> str:
-        return _iso(self.now())
+        return iso_of(self.now())
 
 
 class SharedClock:
@@ -35,7 +35,7 @@ class SharedClock:
         return self._ahead + self._steady()
 
     def iso(self) -> str:
-        return _iso(self.now())
+        return iso_of(self.now())
 
     async def agree(self, store: Store) -> None:
         asked = self._steady()
@@ -60,7 +60,3 @@ class RandomIds:
 
     def secret(self) -> str:
         return secrets.token_urlsafe(32)
-
-
-def _iso(seconds: float) -> str:
-    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -16,8 +16,6 @@ ADMIN_DIGEST = "admin_key_sha256"
 SECRET = "house_secret"
 """Made once; names the deployment, and signs until it is replaced by one of `SIGNING`."""
 SIGNING = "signing_secrets"
-GRACE_SECONDS = 7 * 86_400.0
-"""How long what was signed before a rotation is still good."""
 
 
 class Signing(msgspec.Struct, frozen=True):

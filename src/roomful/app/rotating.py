@@ -3,7 +3,7 @@
 import msgspec
 
 from roomful.app.clock import RandomIds
-from roomful.app.keys import GRACE_SECONDS, SECRET, new_admin_key, new_signing, read_signing
+from roomful.app.keys import SECRET, new_admin_key, new_signing, read_signing
 from roomful.app.sealing import SecretBox
 from roomful.domain.agents import Agent
 from roomful.domain.changes import AddAudit, PutAgent
@@ -61,7 +61,7 @@ async def rotate_admin_key(store: Store, clock: Clock, settings: Settings) -> st
     return key
 
 
-async def rotate_signing(store: Store, clock: Clock, grace: float = GRACE_SECONDS) -> None:
+async def rotate_signing(store: Store, clock: Clock, grace: float) -> None:
     """What was signed before stays good for `grace` seconds."""
     known = await read_signing(store, await store.get_meta(SECRET) or "")
     await store.commit([new_signing(known, clock.now(), grace), _rotated(clock, {"key": "signing"})])

@@ -9,7 +9,7 @@ from roomful.app.configs import Configs
 from roomful.app.tracing import trace_to
 from roomful.domain.errors import Invalid
 from roomful.domain.outbound import Egress
-from roomful.domain.ports import CallContext, Clock, Executor, Store
+from roomful.domain.ports import Clock, Executor, Store
 from roomful.domain.runs import Run
 from roomful.domain.tools import (
     Builtin,
@@ -93,16 +93,13 @@ class Toolkit:
             self._patient_egress = HttpEgress(allow=allow, on_refused=watch.refused, idle=DEFAULT_TIMEOUT)
         except ValueError as error:
             raise Invalid(f"ROOMFUL_ALLOW_HOSTS: {error}") from None
-        self._outside = _outside_of_the_demo(self._egress) if settings.demo else None
         traced = partial(trace_to, split(settings.trace_hosts), tracer)
         way_out = traced(egress or self._egress)
+        self._outside = _outside_of_the_demo(way_out) if settings.demo else None
         self._compute = ComputeExecutor()
         self._python = PythonExecutor(functions)
-        self.mcp = McpExecutor(traced(self._patient_egress), configs.variable, pins=StoredPins(store))
-
-        def env(context: CallContext) -> Callable[[str], str]:
-            return configs.variable
-
+        env = configs.variable
+        self.mcp = McpExecutor(traced(self._patient_egress), env, pins=StoredPins(store))
         self.executors: dict[type, Executor] = {
             **own_executors(store, history, clock, stop),
             Compute: self._compute,
@@ -129,7 +126,7 @@ class Toolkit:
         self._patient_egress.close()
 
 
-def _outside_of_the_demo(egress: HttpEgress) -> "Outside":
+def _outside_of_the_demo(egress: Egress) -> "Outside":
     from roomful.app.demo.outside import Outside
 
     return Outside(egress)

@@ -29,8 +29,8 @@ STREAM: Final = {"accept": "text/event-stream"}
 class House:
     """Nothing in it is limited but what the machine can do."""
 
-    def __init__(self, folder: Path, cores: Cores, model_port: int, database: Path | None = None) -> None:
-        self.database = database or folder / "roomful.db"
+    def __init__(self, folder: Path, cores: Cores, model_port: int) -> None:
+        self.database = folder / "roomful.db"
         self._folder = folder
         self._cores = cores
         self._model = f"http://127.0.0.1:{model_port}/v1"

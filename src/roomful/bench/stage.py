@@ -40,7 +40,8 @@ class Stage:
             self.model_port = int(await self.model.line())
             self.raw = self.cores.give(self._start("roomful.bench.raw", str(self.model_port)))
             self.raw_port = int(await self.raw.line())
-            self.house = await self.another_house()
+            house = House(self.new_folder(), self.cores, self.model_port)
+            self.house = await self._open.enter_async_context(house)
         except BaseException:
             await self._open.aclose()
             raise
@@ -48,11 +49,6 @@ class Stage:
 
     async def __aexit__(self, *_: object) -> None:
         await self._open.aclose()
-
-    async def another_house(self, database: Path | None = None) -> House:
-        """A gateway that ends with the stage."""
-        folder = self.new_folder()
-        return await self._open.enter_async_context(House(folder, self.cores, self.model_port, database))
 
     def new_folder(self) -> Path:
         folder = self.folder / str(next(self._numbers))

@@ -60,10 +60,6 @@ class Connection:
         self._silence = silence
         self._session: aiohttp.ClientSession | None = None
 
-    @property
-    def url(self) -> str:
-        return self._base
-
     def _open(self) -> aiohttp.ClientSession:
         if self._session is None:
             self._session = aiohttp.ClientSession(

@@ -49,9 +49,10 @@ class Snapshot(Noun):
 
 
 def run_as_told(run: Run, space_id: str) -> RunChanged:
-    """What would be announced of a run that is as somebody was already allowed to see it."""
-    kinds: list[WaitsFor] = [one.waits_for for one in run.pending_tool_calls if one.waits_for is not UNSET]
-    waits = run.status in WAITING
+    """What would be announced of a run that is as somebody was already allowed to see it. Whether a run asks
+    people is not known to those who see nothing of what it waits for."""
+    awaited = run.pending_tool_calls if run.status in WAITING else []
+    kinds: list[WaitsFor] = [one.waits_for for one in awaited if one.waits_for is not UNSET]
     return RunChanged(
         space_id=space_id,
         run_id=run.id,
@@ -59,8 +60,8 @@ def run_as_told(run: Run, space_id: str) -> RunChanged:
         status=run.status,
         trigger=run.trigger,
         pending_tool_calls=run.pending_tool_calls or UNSET,
-        waits_for=kinds if kinds and waits else UNSET,
-        asks_people=any(one.asks_people for one in run.pending_tool_calls) if waits else UNSET,
+        waits_for=kinds or UNSET,
+        asks_people=any(one.asks_people for one in awaited) if awaited else UNSET,
         error=run.error,
         root_run_id=run.root_run_id if run.parent_call_id is not UNSET else UNSET,
     )

@@ -54,11 +54,8 @@ class _Growing:
         self.pieces.append(new)
         self.length += len(new)
 
-    def add_input(self, ops: list[Op], whole: Json) -> None:
+    def add_input(self, ops: list[Op]) -> None:
         assert isinstance(self.part, ToolCallPart)
-        if whole is not None:
-            self.part.args = whole
-            return
         for op in ops:
             kind, path, value = op
             if kind == "append" and path in self.texts:
@@ -155,7 +152,7 @@ class SpaceView:
                     growing.add_text(event)
             case CallInput():
                 if (growing := self._growing.get(event.tool_call_id)) is not None:
-                    growing.add_input(event.ops, None)
+                    growing.add_input(event.ops)
             case TextStarted() | CallStarted():
                 self._start(event)
             case TextEnded():

@@ -1,9 +1,9 @@
 """A remembered approval: this agent may use this tool here without asking again."""
 
-import hashlib
 from collections.abc import Sequence
 
-from roomful.domain.shape import UNSET, Json, Noun, Unset, encode_json
+from roomful.domain.audit import digest_of
+from roomful.domain.shape import UNSET, Json, Noun, Unset
 
 
 class Grant(Noun):
@@ -44,13 +44,4 @@ class Granted:
 
 def hash_of(tool_name: str, args: Json) -> str:
     """What an approval is bound to: the tool and the exact arguments."""
-    data = encode_json([tool_name, _ordered(args)])
-    return hashlib.sha256(data).hexdigest()
-
-
-def _ordered(value: Json) -> Json:
-    if isinstance(value, dict):
-        return {str(key): _ordered(value[key]) for key in sorted(value)}  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
-    if isinstance(value, list):
-        return [_ordered(item) for item in value]  # pyright: ignore[reportUnknownVariableType]
-    return value
+    return digest_of([tool_name, args])

@@ -13,6 +13,8 @@ UNSETTLED: frozenset[PartStatus] = frozenset({"streaming", "ready", "running"})
 MessageStatus = Literal["open", "final"]
 Asks = Literal["answer", "approval"]
 """What a call wants of people: that they answer it, or that they agree before it is executed."""
+BOUND_PART = "limit"
+"""The tool name of a part that no model asked for: it says that a bound was hit."""
 
 
 class TextPart(Noun, tag_field="type", tag="text"):

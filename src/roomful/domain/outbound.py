@@ -2,11 +2,17 @@
 
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager
-from typing import Protocol
+from typing import Final, Protocol
 
 import msgspec
 
 from roomful.domain.errors import RoomfulError
+
+OWN_HEADERS: Final = frozenset(
+    {"host", "content-length", "transfer-encoding", "connection", "keep-alive", "upgrade", "te", "trailer"}
+    | {"expect", "proxy-authorization", "proxy-connection"}
+)
+"""Those that whoever sends a request writes; a tool cannot set them."""
 
 
 class EgressRefused(RoomfulError):

@@ -1,9 +1,7 @@
 """What can be written about runs, their calls and who drives them. See `changes`."""
 
-from typing import Literal
-
 from roomful.domain.messages import MemberAnswer
-from roomful.domain.runs import Call, Handed, Lease, Run, Step
+from roomful.domain.runs import Call, Handed, Lease, Run, RunStatus, Step
 from roomful.domain.shape import Frozen
 
 
@@ -103,7 +101,7 @@ class ExpectStatus(Frozen):
     """Conflict unless the run is in one of these states: the compare of compare-and-set."""
 
     run_id: str
-    statuses: tuple[Literal["queued", "running", "waiting_tool", "waiting_reply"], ...]
+    statuses: tuple[RunStatus, ...]
 
 
 class Unblock(Frozen):

@@ -5,6 +5,7 @@ from typing import Literal
 
 import msgspec
 
+from roomful.domain.entities import EntityKind
 from roomful.domain.messages import MemberAnswer
 from roomful.domain.shape import UNSET, Json, Noun, Unset
 from roomful.domain.tools import Visibility
@@ -125,7 +126,7 @@ class Awaited(Noun):
     """Whose message settles a call that waits for a reply: anybody of these kinds, and these."""
 
     space_id: str
-    kinds: list[Literal["agent", "human", "service"]] = []
+    kinds: list[EntityKind] = []
     entity_ids: list[str] = []
     of_people: bool = True
     """Whether a person may be the one."""
@@ -252,6 +253,10 @@ class Handed(Noun):
     entity_id: str
     at: str
     step: int | Unset = UNSET
+
+
+MOVED = -1
+"""The step of a message that a run was handed and did not get to: it went on to another run."""
 
 
 def copies(calls: Iterable[Call]) -> tuple[Call, ...]:

@@ -13,7 +13,8 @@ Json: TypeAlias = Any
 UNSET = msgspec.UNSET
 Unset: TypeAlias = msgspec.UnsetType
 
-_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
+ID_PATTERN = "^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$"
+_ID = re.compile(ID_PATTERN)
 _DIRT = re.compile("[\x00\ud800-\udfff]")
 
 

@@ -1,4 +1,4 @@
-"""What a tool is after configuration. Four dialects come in; only this goes on."""
+"""What a tool is after configuration. Three dialects come in; only this goes on."""
 
 import enum
 from typing import Literal, TypeAlias
@@ -20,6 +20,10 @@ class Fallback(enum.StrEnum):
 
     ACTIVE = "active"
     NOWHERE = "nowhere"
+
+
+MOST_SPACES = 16
+"""That one call is shown in."""
 
 
 class RouteRule(Frozen):
@@ -101,7 +105,6 @@ class Image(Frozen, tag_field="type", tag="image"):
 
 
 class Compute(Frozen, tag_field="type", tag="compute"):
-    operation: str = "evaluate"
     expression: str = ""
 
 

@@ -4,17 +4,13 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
-from roomful.domain.outbound import EgressRefused
+from roomful.domain.outbound import OWN_HEADERS, EgressRefused
 
 METHODS: Final = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 _MAX_HEADERS: Final = 64
 _MAX_BYTES: Final = 32_768
 _NAME: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]{1,128}")
 _VALUE: Final = re.compile(r"[\t\x20-\x7e]*")
-_OURS: Final = frozenset(
-    {"host", "content-length", "transfer-encoding", "connection", "keep-alive", "upgrade", "te", "trailer"}
-    | {"expect", "proxy-authorization", "proxy-connection"}
-)
 _HARMLESS: Final = frozenset({"accept", "accept-language", "content-type", "user-agent"})
 """All that goes to another origin: any other header may hold a secret, whatever its name."""
 
@@ -31,7 +27,7 @@ def check_headers(headers: Mapping[str, str]) -> dict[str, str]:
     for name, value in headers.items():
         if not _NAME.fullmatch(name):
             raise EgressRefused("a header's name has characters that a name may not have")
-        if name.lower() in _OURS:
+        if name.lower() in OWN_HEADERS:
             raise EgressRefused(f"the header {name} cannot be set by a tool")
         if not _VALUE.fullmatch(value):
             raise EgressRefused(

@@ -38,7 +38,7 @@ class ComputeExecutor:
         self._seconds = seconds
 
     def can(self, spec: ToolSpec) -> bool:
-        return isinstance(spec.executor, Compute) and spec.executor.operation == "evaluate"
+        return True
 
     async def close(self) -> None:
         await self._children.close()

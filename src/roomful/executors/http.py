@@ -10,7 +10,7 @@ from roomful.domain.outcomes import Failed, Outcome
 from roomful.domain.ports import CallContext
 from roomful.domain.shape import UNSET, Json, encode_json
 from roomful.domain.tools import Http, ToolSpec
-from roomful.executors.masking import EnvFor, Masker
+from roomful.executors.masking import Masker
 from roomful.executors.replies import outcome_of
 from roomful.tools.reading import as_object
 from roomful.tools.templates import Env, as_text, expand, expand_headers
@@ -25,7 +25,7 @@ _FORM: Final = "application/x-www-form-urlencoded"
 class HttpExecutor:
     has_effects = True
 
-    def __init__(self, egress: Egress, env: EnvFor) -> None:
+    def __init__(self, egress: Egress, env: Env) -> None:
         self._egress = egress
         self._env = env
 
@@ -33,7 +33,7 @@ class HttpExecutor:
         return True
 
     async def execute(self, context: CallContext) -> Outcome:
-        masker = Masker(self._env(context))
+        masker = Masker(self._env)
         try:
             return outcome_of(await self._egress.send(_request(context, masker.read)), masker)
         except RoomfulError as error:

@@ -4,16 +4,12 @@ import base64
 import html
 import json
 import re
-from collections.abc import Callable, Iterator
-from typing import Final, TypeAlias
+from collections.abc import Iterator
+from typing import Final
 
-from roomful.domain.ports import CallContext
 from roomful.domain.shape import Json
 from roomful.tools.reading import as_list, as_object
 from roomful.tools.templates import Env
-
-EnvFor: TypeAlias = Callable[[CallContext], Env]
-"""The names that the operator listed for this call's tool."""
 
 MASK: Final = "[secret]"
 _SHORTEST: Final = 4

@@ -17,7 +17,7 @@ from roomful.domain.outbound import Egress
 from roomful.domain.outcomes import Failed, Outcome
 from roomful.domain.ports import CallContext
 from roomful.domain.tools import Mcp, ToolSpec
-from roomful.executors.mcp_pins import MemoryPins, Pins
+from roomful.executors.mcp_pins import Pins
 from roomful.executors.mcp_results import continued, later_state, outcome_of
 from roomful.tools import Env
 
@@ -42,7 +42,7 @@ class McpExecutor:
         egress: Egress,
         env: Env,
         *,
-        pins: Pins | None = None,
+        pins: Pins,
         connect_seconds: float = 5.0,
         fresh_seconds: float = 300.0,
         retry_seconds: float = 30.0,
@@ -51,7 +51,7 @@ class McpExecutor:
         that could not be reached is tried again after `retry_seconds`."""
         self._egress = egress
         self._env = env
-        self._pins = pins or MemoryPins()
+        self._pins = pins
         self._seconds = (connect_seconds, fresh_seconds, retry_seconds)
         self._servers: dict[tuple[str, str], Server] = {}
         self._parting: set[asyncio.Task[None]] = set()

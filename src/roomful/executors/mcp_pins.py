@@ -26,22 +26,6 @@ class Pins(Protocol):
     ) -> None: ...
 
 
-class MemoryPins:
-    """As long as the process lives."""
-
-    def __init__(self) -> None:
-        self._digests: dict[Pinned, dict[str, str]] = {}
-
-    async def agreed(self, pinned: Pinned, digests: Mapping[str, str]) -> Mapping[str, str]:
-        return self._digests.setdefault(pinned, dict(digests))
-
-    async def known(self, pinned: Pinned) -> Mapping[str, str] | None:
-        return self._digests.get(pinned)
-
-    async def approve(self, pinned: Pinned, digests: Mapping[str, str], also: Sequence[Change] = ()) -> None:
-        self._digests[pinned] |= digests
-
-
 class StoredPins:
     """In the record, for all gateways."""
 

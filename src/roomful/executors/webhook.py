@@ -11,10 +11,10 @@ from roomful.domain.runs import Call
 from roomful.domain.shape import Json, encode_json
 from roomful.domain.tools import ToolSpec, Webhook
 from roomful.executors.http import encoded, overridden
-from roomful.executors.masking import EnvFor, Masker
+from roomful.executors.masking import Masker
 from roomful.executors.replies import outcome_of
 from roomful.executors.signing import ID_HEADER, SIGNATURE_HEADER, TIMESTAMP_HEADER, signature
-from roomful.tools.templates import expand_headers, expand_text
+from roomful.tools.templates import Env, expand_headers, expand_text
 from roomful.tools.urls import expand_url
 
 DEFAULT_TIMEOUT: Final = 30.0
@@ -28,7 +28,7 @@ class WebhookExecutor:
     def __init__(
         self,
         egress: Egress,
-        env: EnvFor,
+        env: Env,
         *,
         signing_keys: Callable[[], Sequence[bytes]],
         clock: Clock,
@@ -44,7 +44,7 @@ class WebhookExecutor:
         return True
 
     async def execute(self, context: CallContext) -> Outcome:
-        masker = Masker(self._env(context))
+        masker = Masker(self._env)
         try:
             response = await self._egress.send(self._request(context, masker))
         except RoomfulError as error:

@@ -8,7 +8,7 @@ import asyncio
 import difflib
 import importlib
 import importlib.util
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,7 +17,7 @@ from roomful.domain.errors import Invalid
 from roomful.domain.ports import Model
 from roomful.domain.shape import check_id
 from roomful.models.script import Script, load_script
-from roomful.models.scripted import ScriptedModel, Sleep
+from roomful.models.scripted import ScriptedModel
 
 if TYPE_CHECKING:
     from roomful.models.openai import OpenAIModel
@@ -45,15 +45,15 @@ class ModelShelf:
         operator_keys: Mapping[str, str] | None = None,
         scripts: Mapping[str, Script] | None = None,
         script_dirs: Sequence[Path] = (),
-        sleep: Sleep = asyncio.sleep,
     ) -> None:
         self._resolve_secret = resolve_secret
         self._operator_keys = dict(operator_keys or {})
         self._script_dirs = tuple(script_dirs)
-        self._sleep = sleep
-        self._scripted = {name: ScriptedModel(script, sleep) for name, script in (scripts or {}).items()}
+        self._scripted = {name: ScriptedModel(script) for name, script in (scripts or {}).items()}
         self._openai: OpenAIModel | None = None
         self._others: dict[tuple[str, str | None], PydanticAIModel] = {}
+        self._put_away: list[PydanticAIModel] = []
+        """A stream may still use them."""
 
     def find(self, ref: ModelRef) -> Model:
         if not (ref.provider and ref.model):
@@ -67,20 +67,19 @@ class ModelShelf:
         return self._find_other(ref)
 
     def add_script(self, name: str, script: Script) -> None:
-        self._scripted[name] = ScriptedModel(script, self._sleep)
+        self._scripted[name] = ScriptedModel(script)
 
-    async def warm(self, refs: Iterable[ModelRef] = ()) -> None:
-        """Does ahead what the first request would have to wait for. Never fails for what it cannot find."""
+    async def warm(self) -> None:
+        """Does ahead what the first request would have to wait for."""
         await asyncio.to_thread(importlib.import_module, "roomful.models.openai")
         self._open_openai().warm()
-        if any(ref.provider not in _OWN for ref in refs) and _has_extra():
-            await asyncio.to_thread(importlib.import_module, "roomful.models.pydantic_ai")
 
     async def close(self) -> None:
         if self._openai is not None:
             await self._openai.close()
-        while self._others:
-            _, model = self._others.popitem()
+        others = [*self._put_away, *self._others.values()]
+        self._put_away, self._others = [], {}
+        for model in others:
             await model.close()
 
     def _find_openai(self, ref: ModelRef) -> Model:
@@ -127,7 +126,7 @@ class ModelShelf:
         if model is None:
             model = build(ref, key)
             if len(self._others) >= _KEPT:
-                del self._others[next(iter(self._others))]  # a stream that still uses it keeps it
+                self._put_away.append(self._others.pop(next(iter(self._others))))
             self._others[place] = model
         return model
 

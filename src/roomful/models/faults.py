@@ -8,7 +8,7 @@ model_unavailable    yes     500, 502, 503, 504, 529
 model_unreachable    yes     no connection, or it closed before the answer began
 model_error          (says)  an error object inside the stream
 model_cut            yes     the stream ended in the middle
-model_silent         yes     nothing said for `silence_seconds`, whatever was sent
+model_silent         no      nothing said for `silence_seconds`, whatever was sent: that was long enough
 model_garbage        no      the answer is not what a model server sends
 model_too_large      no      the answer has no end
 """
@@ -95,7 +95,7 @@ def cut(model: str) -> ModelFailed:
 
 
 def silent(model: str, seconds: float) -> ModelFailed:
-    return ModelFailed("model_silent", f"{model} said nothing for {seconds:g} s", retry=True)
+    return ModelFailed("model_silent", f"{model} said nothing for {seconds:g} s")
 
 
 def garbage(model: str, what: str) -> ModelFailed:

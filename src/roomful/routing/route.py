@@ -11,10 +11,9 @@ import msgspec
 
 from roomful.domain.errors import Invalid
 from roomful.domain.shape import Frozen, Json
-from roomful.domain.tools import Fallback, RouteRule
+from roomful.domain.tools import MOST_SPACES, Fallback, RouteRule
 from roomful.routing.scanner import Broken, Closed, Key, Piece, TextEnd, Token, Value
 
-MAX_SPACES: Final = 16
 _MAX_NAMED: Final = 20
 
 _Id: TypeAlias = Annotated[str, msgspec.Meta(min_length=1)]
@@ -116,8 +115,8 @@ class RouteFinder:
     def _spaces(self) -> tuple[str, ...]:
         given = [_space_ids(key, value) for key, value in self._given.items() if key in self._rule.args]
         spaces = tuple(dict.fromkeys(space for ids in given for space in ids))
-        if len(spaces) > MAX_SPACES:
-            raise Invalid(f"a call goes to at most {MAX_SPACES} spaces, not to {len(spaces)}")
+        if len(spaces) > MOST_SPACES:
+            raise Invalid(f"a call goes to at most {MOST_SPACES} spaces, not to {len(spaces)}")
         for space in spaces:
             if space not in self._member_of:
                 raise Invalid(f"there is no space {_quoted(space)} that you are in; {self._your_spaces()}")

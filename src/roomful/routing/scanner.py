@@ -104,13 +104,9 @@ _CONTROL: Final = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f]")
 
 
 class ArgumentScanner:
-    __slots__ = (
-        "_args", "_depth", "_hold", "_is_plain", "_key", "_keys", "_left", "_pieces", "_state", "duplicates",
-    )  # fmt: skip
+    __slots__ = ("_args", "_depth", "_hold", "_is_plain", "_key", "_keys", "_left", "_pieces", "_state")
 
     def __init__(self) -> None:
-        self.duplicates: set[str] = set()
-        """Top-level keys that came more than once; `result` has the last value of each."""
         self._args: dict[str, Json] = {}
         self._state: _State = "start"
         self._is_plain = False  # inside a string, with nothing held
@@ -224,8 +220,6 @@ class ArgumentScanner:
         self._keys += 1
         if self._keys > MAX_KEYS:
             raise _Fault(f"there are more than {MAX_KEYS} keys")
-        if self._key in self._args:
-            self.duplicates.add(self._key)
         tokens.append(Key(self._key))
 
     def _string(self, text: str, at: int, tokens: list[Token]) -> int:

@@ -16,6 +16,7 @@ from roomful.domain.ports import Clock, Ids, Store
 from roomful.domain.runs import Call, Consent, Run
 from roomful.domain.shape import UNSET, Json
 from roomful.domain.tools import Approvers, ToolSpec
+from roomful.recall.story.happenings import NOT_IN_SPACE
 from roomful.routing.redact import approvers_of
 from roomful.runs.agents import Agents
 from roomful.runs.decisions import apply_decision, grants_from, read_decision
@@ -190,7 +191,7 @@ class Answers:
                 continue
             why = nobody_can(call.awaited, members, run.agent_id)
             if not any(member.entity_id == run.agent_id for member in members):
-                why = "you are not in this space any more"
+                why = NOT_IN_SPACE
             if why is not None:
                 with contextlib.suppress(Conflict):
                     await self._settling.settle(run, without_reply(call, reason=why))

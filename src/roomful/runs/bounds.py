@@ -1,20 +1,19 @@
 """How far one trigger may lead: how deep, how wide, how fast, how dear. A bound that is hit is seen."""
 
-from datetime import UTC, datetime
+from datetime import datetime
 
 from roomful.domain.agents import AgentSpec, Limits
 from roomful.domain.changes import Change
 from roomful.domain.errors import OverBound
 from roomful.domain.inspection import Bound
-from roomful.domain.messages import ToolCallPart
+from roomful.domain.messages import BOUND_PART, ToolCallPart
 from roomful.domain.ports import Clock, Ids, Store
 from roomful.domain.run_changes import ExpectRoom
 from roomful.domain.runs import Run
 from roomful.domain.shape import UNSET
 from roomful.runs.past import Past
+from roomful.runs.schedules import iso_of
 
-PART = "limit"
-"""The tool name of a part that says that a bound was hit."""
 PAIR_SECONDS = 60.0
 
 
@@ -45,12 +44,11 @@ class Bounds:
         return self._room(Limits(), run.root_run_id, agent_id, run.agent_id)
 
     def _room(self, limits: Limits, root_run_id: str, by: str, whom: str) -> ExpectRoom:
-        since = datetime.fromtimestamp(self._clock.now() - PAIR_SECONDS, UTC)
         return ExpectRoom(
             root_run_id=root_run_id,
             runs_per_root=limits.runs_per_root,
             pair=(by, whom),
-            since=since.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+            since=iso_of(self._clock.now() - PAIR_SECONDS),
             runs_per_pair=limits.runs_per_pair,
         )
 
@@ -96,7 +94,7 @@ class Bounds:
         return ToolCallPart(
             id=self._ids.new("prt"),
             tool_call_id=self._ids.new("call"),
-            tool_name=PART,
+            tool_name=BOUND_PART,
             run_id=run.id,
             status="error",
             args={"limit": bound.bound},

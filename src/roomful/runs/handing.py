@@ -5,10 +5,9 @@ import msgspec
 from roomful.domain.errors import Conflict
 from roomful.domain.ports import Store
 from roomful.domain.run_changes import TakeHanded
-from roomful.domain.runs import Handed
+from roomful.domain.runs import MOVED, Handed
 from roomful.domain.shape import UNSET
 from roomful.runs.past import Past
-from roomful.runs.waking import MOVED
 from roomful.spaces.voice import Voice
 
 

@@ -12,13 +12,13 @@ from roomful.domain.errors import Conflict, Invalid, NotFound, OverBound, RateLi
 from roomful.domain.events import Announcement, MessageChanged
 from roomful.domain.messages import Message, TextPart
 from roomful.domain.ports import Clock, Ids, KnownAnswer, Store
-from roomful.domain.runs import Call, Handed, Run, Trigger, TriggerType
+from roomful.domain.runs import Call, Handed, Run, Trigger
 from roomful.domain.shape import UNSET, Json, Noun, check_id, clean_text, encode_json
 from roomful.domain.spaces import Member
 from roomful.runs.bounds import Bounds
 from roomful.runs.replies import Replies, Said
 from roomful.runs.starting import NewRun, Starting
-from roomful.runs.waking import Waking, Woken
+from roomful.runs.waking import Waking
 from roomful.spaces.access import Access
 from roomful.spaces.announcer import Announcer
 from roomful.spaces.mentions import check_mentions, find_mentions, who_wakes
@@ -128,7 +128,7 @@ class Intake:
         """What started a failed run starts a new one. `also` is stored with it."""
         agent = await self._check_retry(failed)
         new = self._starting.new(agent, msgspec.structs.replace(failed.trigger))
-        stored = msgspec.structs.replace(new.run, shown_in=[*new.run.shown_in])
+        stored = new.stored
         await self._store.commit([new.change, *also(stored)], lambda _: self._starting.began(new))
         return stored
 
@@ -140,10 +140,8 @@ class Intake:
         agent = await self._store.agent(woken[0]) if woken else None
         if agent is None or message.deleted:
             return None
-        kind: TriggerType = "mention" if agent.id in message.mentions else "message"
-        trigger = Trigger(type=kind, space_id=space.id, message_id=message.id, entity_id=message.entity_id)
-        new = self._starting.new(agent, trigger)
-        stored = msgspec.structs.replace(new.run, shown_in=[*new.run.shown_in])
+        new = self._starting.new(agent, _trigger(message, agent))
+        stored = new.stored
         await self._store.commit([new.change], lambda _: self._starting.began(new))
         return stored
 
@@ -182,7 +180,7 @@ class Intake:
         replies = await self._replies.to(said)
         resumed = {reply.run.agent_id for reply in replies}
         woken = [
-            await self._wake(agent, message)
+            await self._waking.wake(agent, _trigger(message, agent))
             for who in agents
             if who not in resumed and (agent := await self._store.agent(who))
         ]
@@ -193,7 +191,7 @@ class Intake:
             changes.append(self._recalled(message, runs, key, digest))
         if kind == "agent":
             changes += [self._started_outside(message.entity_id, one.new) for one in woken if one.new]
-        changes += [one.new.change if one.new else one.change for one in woken]
+        changes += [one.change for one in woken]
         changes += [ShowBlob(blob_id, message.space_id) for blob_id in message.attachments]
         changes.append(AddMessage(message))
 
@@ -239,13 +237,6 @@ class Intake:
             mentions=list(dict.fromkeys(named)),
         )
 
-    async def _wake(self, agent: Agent, message: Message) -> Woken:
-        kind: TriggerType = "mention" if agent.id in message.mentions else "message"
-        trigger = Trigger(
-            type=kind, space_id=message.space_id, message_id=message.id, entity_id=message.entity_id
-        )
-        return await self._waking.wake(agent, trigger)
-
     async def _attached(self, principal: Principal, blob_ids: Sequence[str]) -> list[str]:
         """Each once, and only what the author may have: from now on the whole space may."""
         if len(blob_ids) > MOST_ATTACHMENTS:
@@ -275,6 +266,15 @@ class Intake:
             raise NotFound(f"the message that this key made is not in {space_id!r}")
         runs = [await self._store.run(run_id) for run_id in remembered.run_ids]
         return Posted(message=message, runs=[run for run in runs if run is not None], replayed=True)
+
+
+def _trigger(message: Message, agent: Agent) -> Trigger:
+    return Trigger(
+        type="mention" if agent.id in message.mentions else "message",
+        space_id=message.space_id,
+        message_id=message.id,
+        entity_id=message.entity_id,
+    )
 
 
 def client_key(space_id: str, client_message_id: str) -> str:

@@ -14,11 +14,11 @@ from roomful.domain.events import Announcement, MessageChanged
 from roomful.domain.messages import Message
 from roomful.domain.ports import Clock, Ids, Store
 from roomful.domain.run_changes import TakeHanded
-from roomful.domain.runs import WAITING, Handed, Run, Trigger
+from roomful.domain.runs import MOVED, WAITING, Handed, Run, Trigger
 from roomful.domain.shape import UNSET
 from roomful.runs.agents import Agents
 from roomful.runs.bounds import Bounds
-from roomful.runs.waking import MOVED, Waking
+from roomful.runs.waking import Waking
 from roomful.spaces.announcer import Announcer
 
 

@@ -41,8 +41,6 @@ from roomful.tools import model_tools
 
 log = logging.getLogger("roomful.runs")
 ATTEMPTS = 3
-SILENT = "model_silent"
-"""Not asked again: the person has waited long enough."""
 
 
 class RunLoop:
@@ -214,7 +212,7 @@ class RunLoop:
         canceled = (msgspec.structs.replace(one, status="canceled").settled(now) for one in left)
         changes: list[Change] = [SaveCalls((call.settled(now), *canceled))]
         try:
-            new = await self._handed_over(voice.run, agent, ending.outcome)
+            new = await self._handed_over(voice.run, ending.outcome)
             if new is not None:
                 changes += [*self._bounds.room_for(agent.spec.limits, voice.run), new.change]
             status = ending.outcome.status
@@ -228,7 +226,7 @@ class RunLoop:
             return False
         return True
 
-    async def _handed_over(self, run: Run, agent: Equipped, ends: Ends) -> NewRun | None:
+    async def _handed_over(self, run: Run, ends: Ends) -> NewRun | None:
         """The run of another agent, with what started this one."""
         if ends.hand_to is None:
             return None
@@ -321,7 +319,7 @@ class RunLoop:
                 await voice.settled()
                 if router.has_whole_calls:
                     return router.finish_early()
-                if not failure.retry or failure.code == SILENT or attempt == ATTEMPTS:
+                if not failure.retry or attempt == ATTEMPTS:
                     raise
                 spares = voice.begin_step(past.next_step)
                 await asyncio.sleep(0.2 * attempt)

@@ -1,11 +1,12 @@
 """A message is the reply that a run waits for: the first that matches, in that space, by one of those."""
 
 from collections.abc import Sequence
-from typing import Any, cast
+from typing import Any, cast, get_args
 
 import msgspec
 
 from roomful.domain.changes import Change
+from roomful.domain.entities import EntityKind
 from roomful.domain.events import Announcement
 from roomful.domain.ports import Clock, Store
 from roomful.domain.run_changes import ExpectCall, SaveCalls, Unblock
@@ -16,7 +17,7 @@ from roomful.runs.worker import Worker
 from roomful.spaces.announcer import Announcer
 from roomful.spaces.run_news import run_event
 
-_KINDS = ("agent", "human", "service")
+_KINDS: tuple[EntityKind, ...] = get_args(EntityKind)
 
 
 class Said(msgspec.Struct, frozen=True):
@@ -107,7 +108,7 @@ def awaited_by(wait: Json, space_id: str, mentions: Sequence[str]) -> Awaited:
     if not rules:
         if mentions:
             return Awaited(space_id=space_id, entity_ids=list(mentions))
-        return Awaited(space_id=space_id, kinds=["agent", "human", "service"])
+        return Awaited(space_id=space_id, kinds=[*_KINDS])
     kinds: list[Any] = []
     for rule in rules:
         if rule["type"] == "any":

@@ -26,8 +26,13 @@ class NewRun(msgspec.Struct, frozen=True):
     lease: Lease | None
 
     @property
+    def stored(self) -> Run:
+        """As it is now, whatever whoever drives it does with it."""
+        return msgspec.structs.replace(self.run, shown_in=[*self.run.shown_in])
+
+    @property
     def change(self) -> Change:
-        return AddRun(run=msgspec.structs.replace(self.run, shown_in=[*self.run.shown_in]), lease=self.lease)
+        return AddRun(run=self.stored, lease=self.lease)
 
 
 class Starting:

@@ -12,18 +12,23 @@ from roomful.domain.runs import Handed, Run, Trigger
 from roomful.domain.shape import UNSET
 from roomful.runs.starting import NewRun, Starting
 
-MOVED = -1
-"""The step of a message that went on to another run."""
-
 
 class Woken(msgspec.Struct, frozen=True):
     """One agent, woken by one message. Stored by whoever stores the message."""
 
     run: Run
-    change: Change
-    new: NewRun | None = None
+    way: NewRun | Handed
+    """How the message reaches it: the run is new, or was at work."""
     note: Woke | None = None
     """What the message says about it, when it is not a run that starts at once."""
+
+    @property
+    def new(self) -> NewRun | None:
+        return self.way if isinstance(self.way, NewRun) else None
+
+    @property
+    def change(self) -> Change:
+        return self.way.change if isinstance(self.way, NewRun) else Hand(self.way)
 
 
 class Waking:
@@ -41,7 +46,7 @@ class Waking:
         note = None
         if busy == "queue" and await self._has_turns_before(agent.id):
             note = Woke(run_id=new.run.id, agent_id=agent.id, how="queued")
-        return Woken(run=new.run, change=new.change, new=new, note=note)
+        return Woken(run=new.run, way=new, note=note)
 
     def began(self, *woken: Woken) -> None:
         """They are stored."""
@@ -58,7 +63,7 @@ class Waking:
             at=self._clock.iso(),
         )
         note = Woke(run_id=run.id, agent_id=run.agent_id, how="steered")
-        return Woken(run=run, change=Hand(handed), note=note)
+        return Woken(run=run, way=handed, note=note)
 
     async def _at_work(self, agent_id: str, trigger: Trigger, by: Run | None) -> Run | None:
         """The run that takes what is said in this space: one that was started here and waits for nobody."""

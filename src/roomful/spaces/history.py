@@ -70,10 +70,10 @@ class History:
         return Page(messages=list(map(_raw, seen)), position=str(position), has_more=more)
 
     async def look(
-        self, space_id: str, viewer: str | None, *, limit: int, before: int | None = None, query: str = ""
+        self, space_id: str, viewer: str | None, *, limit: int, query: str = ""
     ) -> list[msgspec.Raw]:
         """The last messages, or the last with these words, for those who only look."""
-        asked = _Asked(space_id, before, None, limit, query or None)
+        asked = _Asked(space_id, None, None, limit, query or None)
         seen, _, _ = await self._read(asked, viewer, lambda: None)
         return list(map(_raw, seen))
 

@@ -84,27 +84,25 @@ class Trail:
         offset = self._before + kept
         delta = step.text[kept:]
         self._text = self._text[: self._before] + step.text
-        return self._tell(
-            lambda place, target: SubagentText(**_at(place, target), delta=delta, offset=offset)
-        )
+        return self._tell(lambda target: SubagentText(**_at(target), delta=delta, offset=offset))
 
     def call(self, call: Call, child: Child | Unset = UNSET) -> list[Announcement]:
         """A call opened, got a sub-agent, or settled."""
         seen = seen_call(call, child)
         if seen is None:
             return []
-        return self._tell(lambda place, target: SubagentCall(**_at(place, target), call=seen))
+        return self._tell(lambda target: SubagentCall(**_at(target), call=seen))
 
     def ended(self, run: Run) -> list[Announcement]:
         child = child_of(run, self._text, UNSET)
-        return self._tell(lambda place, target: SubagentEnded(**_at(place, target), child=child))
+        return self._tell(lambda target: SubagentEnded(**_at(target), child=child))
 
     def _tell(
-        self, make: Callable[[Place, Target], SubagentCall | SubagentText | SubagentEnded]
+        self, make: Callable[[Target], SubagentCall | SubagentText | SubagentEnded]
     ) -> list[Announcement]:
         return [
             Announcement(
-                event=make(target.place, target),
+                event=make(target),
                 space_id=target.place.space_id,
                 run_id=target.run_id,
                 audience=target.audience,
@@ -118,11 +116,11 @@ def text_told(steps: Iterable[Step]) -> str:
     return "".join(step.text for step in steps if not step.is_withheld)
 
 
-def _at(place: Place, target: Target) -> dict[str, Any]:
+def _at(target: Target) -> dict[str, Any]:
     return {
-        "space_id": place.space_id,
-        "message_id": place.message_id,
-        "part_id": place.part_id,
+        "space_id": target.place.space_id,
+        "message_id": target.place.message_id,
+        "part_id": target.place.part_id,
         "tool_call_id": target.call_id,
         "path": list(target.path),
     }

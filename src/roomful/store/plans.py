@@ -4,14 +4,14 @@ from collections.abc import Sequence
 
 import msgspec
 
-from roomful.domain.errors import Conflict, NotFound, OverBound
+from roomful.domain.errors import Conflict, OverBound
 from roomful.domain.plans import MOST_ACTIVE, MOST_COMPLETED, Plan
 from roomful.domain.shape import encode_json
 from roomful.store.database import Database, Reader, Write
+from roomful.store.memories import lock_agent
 
 _decode = msgspec.json.Decoder(Plan).decode
 
-_LOCK_AGENT = "SELECT id FROM agents WHERE id = ? FOR NO KEY UPDATE"
 _PUT = """
 INSERT INTO plans (id, agent_id, next_at, updated_at, body) VALUES (?, ?, ?, ?, ?)
 ON CONFLICT (id) DO UPDATE SET next_at = excluded.next_at, updated_at = excluded.updated_at,
@@ -24,13 +24,11 @@ DELETE FROM plans WHERE agent_id = ? AND next_at IS NULL AND id NOT IN (
 
 
 def put_plan(plan: Plan) -> Write:
-    """The agent's row is held meanwhile, so that no two runs take its last place."""
     agent_id = plan.agent_id
     row = (plan.id, agent_id, plan.next_at or None, plan.updated_at, encode_json(plan).decode())
 
     def write(db: Database) -> None:
-        if not db.rows(_LOCK_AGENT, (agent_id,)):
-            raise NotFound(f"There is no agent {agent_id}.")
+        lock_agent(db, agent_id)
         if not db.count(_PUT, row):
             raise Conflict(f"Plan {row[0]} is another agent's.")
         db.count(_FORGET, (agent_id, agent_id, MOST_COMPLETED))
@@ -64,7 +62,7 @@ def remove_plans(agent_id: str, plan_ids: Sequence[str]) -> Write:
 
 def remove_plans_of(agent_id: str) -> Write:
     def write(db: Database) -> None:
-        db.rows(_LOCK_AGENT, (agent_id,))
+        lock_agent(db, agent_id)
         db.count("DELETE FROM plans WHERE agent_id = ?", (agent_id,))
 
     return write

@@ -1,4 +1,4 @@
-"""Tools: configure → build → execute. Four dialects come in, one model goes on.
+"""Tools: configure → build → check. Three dialects come in, one model goes on.
 
 `configure` reads an author's configuration, `model_tools` builds what a model is told, `strip_routing` and
 `check_arguments` take what it says back, `expand` and its like fill in an author's templates.

@@ -5,8 +5,10 @@ others are never seen in a space.
 """
 
 from collections.abc import Mapping
+from typing import get_args
 
 from roomful.domain.agents import Dialect
+from roomful.domain.runs import RunStatus
 from roomful.domain.shape import Json
 from roomful.domain.tools import Builtin, RouteRule, TextShape, ToolSpec, Visibility
 
@@ -23,7 +25,7 @@ _OFFSET: Json = {
 }
 _STATUS: Json = {
     "type": "string",
-    "enum": ["queued", "running", "waiting_tool", "waiting_reply", "completed", "failed", "canceled"],
+    "enum": list(get_args(RunStatus)),
     "description": "Only runs in this state. Active and recent ones if left out.",
 }
 _IDS: Json = {"type": "array", "items": {"type": "string"}, "minItems": 1}

@@ -73,16 +73,13 @@ class Fields:
         self.path = path
         self.at = at
 
-    def place(self, key: str) -> str:
-        return _joined(self.path, key)
-
     def refuse(self, key: str, message: str) -> None:
         self.problems.add(self.tool, _joined(self.path, key), message, _joined(self.at, key))
 
     def below(self, key: str, values: Mapping[str, Json], named: str = "") -> "Fields":
         """An object in here; `named` is how a tool's author knows it better than by its key."""
-        at = _joined(self.at, key)
-        return Fields(values, self.problems, tool=self.tool, path=self.place(named or key), at=at)
+        path, at = _joined(self.path, named or key), _joined(self.at, key)
+        return Fields(values, self.problems, tool=self.tool, path=path, at=at)
 
     def has(self, key: str) -> bool:
         """Written and not null."""
@@ -125,8 +122,8 @@ class Fields:
         wrong = check(value) if check else None
         return self.refuse(key, wrong) if wrong else value
 
-    def identifier(self, key: str, *, required: bool = False) -> str | None:
-        return self.text(key, required=required, check=wrong_id)
+    def identifier(self, key: str) -> str | None:
+        return self.text(key, check=wrong_id)
 
     def flag(self, key: str) -> bool | None:
         value = self.values.get(key)

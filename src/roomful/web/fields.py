@@ -5,8 +5,9 @@ from typing import Annotated
 import msgspec
 
 from roomful.domain.errors import Invalid
+from roomful.domain.shape import ID_PATTERN
 
-GivenId = Annotated[str, msgspec.Meta(extra_json_schema={"pattern": "^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$"})]
+GivenId = Annotated[str, msgspec.Meta(extra_json_schema={"pattern": ID_PATTERN})]
 """An id that the caller chose. `check_id` judges it and says more when it is wrong."""
 Name = Annotated[str, msgspec.Meta(min_length=1, max_length=200)]
 

@@ -6,14 +6,14 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-from roomful.domain.shape import Json
+from roomful.domain.shape import ID_PATTERN, Json
 from roomful.web.ask import Also, AnyRoute
 from roomful.web.problems import Problem
 
 Object: TypeAlias = dict[str, Json]
 
 _REF = "#/components/schemas/{name}"
-_ID = {"type": "string", "pattern": "^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$"}
+_ID = {"type": "string", "pattern": ID_PATTERN}
 _STREAM: Object = {"text/event-stream": {"schema": {"type": "string"}}}
 _PARAM = re.compile(r"{(\w+)}")
 

@@ -15,6 +15,7 @@ from roomful.domain.ports import Store
 from roomful.domain.shape import encode_json
 from roomful.domain.spaces import Space
 from roomful.web import House
+from roomful.web.auth import digest_of
 
 SECRET = "demo_secret"
 FURNISHED = "demo_furnished"
@@ -61,7 +62,7 @@ async def _add_person(store: Store, person: Person, token: str, now: str) -> Non
     changes: list[Change] = []
     if await store.entity(person.id) is None:
         changes.append(AddEntity(Entity(id=person.id, name=person.name, kind="human", created_at=now)))
-    digest = hashlib.sha256(token.encode()).digest()
+    digest = digest_of(token)
     if await store.principal(digest) is None:
         made = Token(id=f"tok_demo_{person.id}", entity_id=person.id, created_at=now)
         changes.append(AddToken(made, digest))

@@ -4,9 +4,10 @@ import asyncio
 import itertools
 from collections.abc import Sequence
 from contextvars import ContextVar
-from datetime import UTC, datetime
 
 import msgspec
+
+from roomful.runs.schedules import iso_of, seconds_of
 
 RUN: ContextVar[str] = ContextVar("run")
 """The run that is driven in this task."""
@@ -66,7 +67,7 @@ class StoryClock:
         self._now = start
 
     def now(self) -> float:
-        return datetime.fromisoformat(self._now).timestamp()
+        return seconds_of(self._now)
 
     def iso(self) -> str:
         return self._now
@@ -75,8 +76,7 @@ class StoryClock:
         self._now = max(self._now, to)
 
     def move_beyond(self, seconds: float) -> None:
-        moment = datetime.fromtimestamp(seconds + 0.001, UTC)
-        self.move(moment.isoformat(timespec="milliseconds").replace("+00:00", "Z"))
+        self.move(iso_of(seconds + 0.001))
 
 
 class StoryIds:

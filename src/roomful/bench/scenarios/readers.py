@@ -37,7 +37,6 @@ class GatewayHall:
     """Each space has an agent of its own: one that is in several would hold a call until it says where to."""
 
     def __init__(self, stage: Stage, model: str) -> None:
-        self._stage = stage
         self._house = stage.house
         self._model = model
         self.child = stage.house.child

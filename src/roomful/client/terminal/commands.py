@@ -6,7 +6,6 @@ from typing import NamedTuple, Protocol
 from roomful.client.client import Client
 from roomful.client.following import LiveSpace, WaitingCard
 from roomful.client.terminal.harmless import one_line
-from roomful.domain.runs import RunStatus
 
 
 class Here(Protocol):
@@ -71,9 +70,8 @@ async def _switch(here: Here, space_id: str) -> None:
 
 async def _stop(here: Here, run_id: str) -> None:
     """The named run, or every run at work here."""
-    active: tuple[RunStatus, ...] = ("queued", "running", "waiting_tool", "waiting_reply")
-    runs = here.space.runs.values() if here.space is not None else ()
-    wanted = [run_id] if run_id else [run.run_id for run in runs if run.status in active]
+    at_work = here.space.runs if here.space is not None else ()
+    wanted = [run_id] if run_id else list(at_work)
     if not wanted:
         here.say("nobody is at work here")
     for one in wanted:

@@ -75,7 +75,7 @@ def draw_card(part: ToolCallPart, names: Mapping[str, str], columns: int, ink: I
         said = [f"{_name(one.entity_id, names)}: {_value(one.result)}" for one in part.answers]
         blocks.insert(1, [line for text in said for line in wrap(text, inner)])
     edge = {"error": "red", "waiting": "yellow"}.get(part.status, "dim")
-    lines = [_edge("╭", "╮", one_line(part.tool_name), state, columns, part.status, ink)]
+    lines = [_top(one_line(part.tool_name), state, columns, part.status, ink)]
     filled = [block for block in blocks if block]
     for number, block in enumerate(filled):
         if number:
@@ -84,14 +84,14 @@ def draw_card(part: ToolCallPart, names: Mapping[str, str], columns: int, ink: I
     return [*lines, ink(edge, "╰" + "─" * (columns - 2) + "╯")]
 
 
-def _edge(left: str, right: str, title: str, state: str, columns: int, status: str, ink: Ink) -> str:
+def _top(title: str, state: str, columns: int, status: str, ink: Ink) -> str:
     room = columns - 6
     title = fitted(title, min(width(title), room // 2))
     state = fitted(state, min(width(state), room - width(title)))
     line = "─" * (room - width(title) - width(state))
     edge = {"error": "red", "waiting": "yellow"}.get(status, "dim")
-    shown = f"{ink(edge, left + '─')} {ink('bold', title)} {ink(edge, line)}"
-    return f"{shown} {ink(_COLOURS.get(status, 'dim'), state)}{ink(edge, right)}"
+    shown = f"{ink(edge, '╭─')} {ink('bold', title)} {ink(edge, line)}"
+    return f"{shown} {ink(_COLOURS.get(status, 'dim'), state)}{ink(edge, '╮')}"
 
 
 def _state(part: ToolCallPart, names: Mapping[str, str]) -> str:

@@ -77,7 +77,6 @@ class Question(NamedTuple):
 
 class Form:
     def __init__(self, part: ToolCallPart) -> None:
-        self.part = part
         self._left = questions_of(part)
         self._result: Json = {}
 

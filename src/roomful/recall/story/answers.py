@@ -5,13 +5,18 @@ from collections.abc import Sequence
 
 import msgspec
 
-from roomful.domain.messages import Message, Part, ReasoningPart, TextPart, ToolCallPart, plain_step
+from roomful.domain.messages import (
+    BOUND_PART,
+    Message,
+    Part,
+    ReasoningPart,
+    TextPart,
+    ToolCallPart,
+    plain_step,
+)
 from roomful.domain.runs import Call, Run, Step
 from roomful.domain.tools import Visibility
 from roomful.recall.story.records import Asked, CutOff, Said, Thought, ToldStep, Words
-
-BOUND = "limit"
-"""The tool name of a part that no model asked for."""
 
 
 class _Shown(msgspec.Struct, frozen=True):
@@ -61,7 +66,7 @@ def _shown(
     unfinished = _unfinished_step(whole, calls, parts)
     found: list[_Shown] = []
     for at, part in enumerate(parts):
-        if isinstance(part, ToolCallPart) and part.tool_name == BOUND and part.tool_call_id not in by_id:
+        if isinstance(part, ToolCallPart) and part.tool_name == BOUND_PART and part.tool_call_id not in by_id:
             continue
         plain = plain_step(part)
         call = by_id.get(part.tool_call_id or "") if not isinstance(part, ReasoningPart) else None

@@ -6,15 +6,12 @@ import msgspec
 from roomful.domain.agents import Agent
 from roomful.domain.grants import hash_of
 from roomful.domain.messages import Message, Part, TextPart, ToolCallPart
-from roomful.domain.runs import Call, Handed
+from roomful.domain.runs import MOVED, Call, Handed
 from roomful.domain.shape import UNSET
 from roomful.recall.story.acts import Act
 from roomful.recall.story.happenings import acts_of, reply_to
 from roomful.recall.story.records import Asked, CutOff, Story, ToldRun, ToldStep
 from roomful.spaces.mentions import who_wakes
-
-MOVED = -1
-"""The step of a message that a run was handed and did not get to."""
 
 
 class Plot(msgspec.Struct):

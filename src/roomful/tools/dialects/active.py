@@ -157,4 +157,4 @@ _READERS: Mapping[str | None, Reader] = {
     "space": _read_space,
     "internal": _read_internal,
 }
-RULES = Rules("active", WORDS, (), read, route, parameters)
+RULES = Rules(WORDS, (), read, route, parameters)

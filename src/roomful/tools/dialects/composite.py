@@ -4,7 +4,7 @@ a call may name the spaces that see it."""
 from collections.abc import Mapping
 
 from roomful.domain.shape import Json
-from roomful.domain.tools import Client, RouteRule, ToolSpec, Visibility
+from roomful.domain.tools import MOST_SPACES, Client, RouteRule, ToolSpec, Visibility
 from roomful.tools.dialects import v1
 from roomful.tools.dialects.execution import Execution, Inline
 from roomful.tools.dialects.tool import FIELDS, INSTEAD, Rules, assemble, is_answered
@@ -19,7 +19,6 @@ _FOREIGN = {
     "visible": 'is a word of the active dialect: write "full", or "dialect": "active" for the agent',
     "result-only": 'is a word of the active dialect: write "full", or "dialect": "active" for the agent',
 }
-MOST_SPACES = 16
 _SPACES = ("targetSpaceId", "targetSpaceIds")
 _ENTITY = "targetEntityId"
 
@@ -78,4 +77,4 @@ def parameters(rule: RouteRule) -> dict[str, Json]:
     }
 
 
-RULES = Rules("composite", WORDS, (*_SPACES, _ENTITY), read, route, parameters)
+RULES = Rules(WORDS, (*_SPACES, _ENTITY), read, route, parameters)

@@ -56,4 +56,4 @@ def parameters(rule: RouteRule) -> dict[str, Json]:
     }
 
 
-RULES = Rules("display", WORDS, (_SPACE,), read, route, parameters)
+RULES = Rules(WORDS, (_SPACE,), read, route, parameters)

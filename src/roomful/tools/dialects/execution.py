@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable
 from typing import NamedTuple, TypeAlias
 
+from roomful.domain.outbound import OWN_HEADERS
 from roomful.domain.shape import UNSET, Json
 from roomful.domain.tools import (
     Client,
@@ -41,10 +42,6 @@ IMAGE_SECONDS = 120.0
 _METHODS = {name: name for name in ("GET", "POST", "PUT", "PATCH", "DELETE", "HEAD")}
 _SENDING = {name: name for name in ("POST", "PUT", "PATCH")}
 _HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,128}")
-_OURS = {
-    "host", "connection", "content-length", "transfer-encoding", "upgrade", "te", "trailer", "keep-alive",
-    "expect", "proxy-authorization", "proxy-connection",
-}  # fmt: skip
 _SIZE = re.compile(r"auto|[1-9]\d{1,4}x[1-9]\d{1,4}")
 _FUNCTION = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*")
 
@@ -182,7 +179,7 @@ def read_headers(fields: Fields) -> dict[str, str]:
     for name, value in headers.items():
         if not _HEADER_NAME.fullmatch(name):
             fields.refuse(f"headers.{name}", "is not the name of a header: write letters, digits and -")
-        elif name.lower() in _OURS:
+        elif name.lower() in OWN_HEADERS:
             fields.refuse(f"headers.{name}", "is set by the sender itself: leave it out")
         elif "\n" in value or "\r" in value:
             fields.refuse(f"headers.{name}", "has a line break in it: write one line")

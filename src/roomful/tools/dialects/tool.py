@@ -5,7 +5,6 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 
-from roomful.domain.agents import Dialect
 from roomful.domain.shape import Json
 from roomful.domain.tools import (
     Approval,
@@ -50,7 +49,6 @@ LONGEST_DEADLINE = 366 * 24 * 3600.0
 class Rules(NamedTuple):
     """A dialect: what its tools may say, and what its words mean."""
 
-    name: Dialect
     words: Mapping[str, Visibility]
     reserved: tuple[str, ...]
     """Argument names that are ours to add."""

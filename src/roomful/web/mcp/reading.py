@@ -6,7 +6,7 @@ import msgspec
 from msgspec import Meta
 
 from roomful.domain.messages import Message
-from roomful.domain.shape import UNSET, Noun, Unset
+from roomful.domain.shape import ID_PATTERN, UNSET, Noun, Unset
 from roomful.domain.spaces import Member, Role
 from roomful.web.feeds.following import viewer_of
 from roomful.web.mcp.tool import Arguments, Guest, Told, Tool
@@ -21,7 +21,7 @@ MOST_MEMBERS = 100
 MOST_BYTES = 192 * 1024
 """Of messages in one answer: clients refuse answers that are much larger."""
 
-Id = Annotated[str, Meta(pattern="^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$")]
+Id = Annotated[str, Meta(pattern=ID_PATTERN)]
 
 _decode = msgspec.json.Decoder(Message).decode
 

@@ -1,6 +1,5 @@
 """Invitations: an owner makes a link, and whoever redeems it first is a member."""
 
-from datetime import UTC, datetime
 from typing import Annotated, Any
 
 import msgspec
@@ -11,6 +10,7 @@ from roomful.domain.errors import NotFound
 from roomful.domain.invites import Invite, InviteRole, Joined
 from roomful.domain.shape import Noun
 from roomful.domain.spaces import Member, Space
+from roomful.runs.schedules import iso_of
 from roomful.web.ask import AnyRoute, Ask, Body, Route, json_answer
 from roomful.web.auth import digest_of
 from roomful.web.membership import tell_joined
@@ -52,7 +52,7 @@ async def create_invite(ask: Ask[NewInvite, NoQuery, Space]) -> ASGIApp:
     )
     told = ask.audit("invite.made", space_ids=(ask.about.id,), role=sent.role)
     await house.store.commit([AddInvite(invite), told])
-    return json_answer(InviteLink(url=f"/api/invites/{secret}", expires_at=_iso(expires_at)), 201)
+    return json_answer(InviteLink(url=f"/api/invites/{secret}", expires_at=iso_of(expires_at)), 201)
 
 
 async def redeem_invite(ask: Ask[None, NoQuery, None]) -> ASGIApp:
@@ -70,10 +70,6 @@ async def redeem_invite(ask: Ask[None, NoQuery, None]) -> ASGIApp:
     audited = house.audit(ask.principal, "member.added", entity_id=me, detail={"by": "invitation"}).row
     [joined] = await house.store.commit([UseInvite(digest_of(ask.params["secret"]), me, audited)], then)
     return json_answer(JoinedSpace(space_id=joined.space_id, member=member(joined)), 201)
-
-
-def _iso(seconds: float) -> str:
-    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 ROUTES: tuple[AnyRoute, ...] = (
