@@ -19,6 +19,12 @@ from tests.servers.redis import RedisServer
 
 POINTS = {"plain": 22, "three-spaces": 25, "http-tool": 26, "form": 25, "mentions": 26, "sub-agent": 26}
 """How many of each story's are played in a short test: 150."""
+LEAST = {"plain": 30, "three-spaces": 70, "http-tool": 70, "form": 40, "mentions": 100, "sub-agent": 118}
+"""How many each story has, on either database; the long test plays them all."""
+LEAST_OF_MAKING = 36
+"""Points at which a database is made."""
+LEASED = 12
+"""Of each story, with the lease that is usual."""
 HALVES = 2
 """The points of a story are shared by so many tests; the second one's models take their time."""
 DEFAULT_LEASE: dict[str, str] = {}
@@ -77,6 +83,7 @@ def test_killed_at_every_point_a_story_comes_to_its_end(
         while theatre.play(Death(fatal, seed=SEEDS[databases.name])).was_killed:
             fatal += 1
         print(f"{story.name} on {databases.name}: {fatal - 1} points")
+        assert fatal > LEAST[story.name]
 
 
 @pytest.mark.long
@@ -86,7 +93,7 @@ def test_killed_at_a_point_another_gateway_goes_on_within_its_lease(
 ) -> None:
     databases = PostgresDatabases(postgres)
     with Theatre(story, databases, stage, bus=redis.url, lease=DEFAULT_LEASE) as theatre:
-        assert kill_at(theatre, spread(theatre.play().points), 12, seed=3) == 12
+        assert kill_at(theatre, spread(theatre.play().points), LEASED, seed=3) == LEASED
 
 
 @pytest.mark.long
@@ -118,6 +125,12 @@ def test_killed_at_every_point_of_making_a_database_a_gateway_makes_the_rest(
     while _is_killed_opening(databases, stage, fatal):
         fatal += 1
     print(f"{fatal - 1} points")
+    assert fatal > LEAST_OF_MAKING
+
+
+def test_the_long_test_has_a_thousand_points() -> None:
+    on_both = sum(LEAST[story.name] for story in STORIES) + LEAST_OF_MAKING
+    assert 2 * on_both + LEASED * len(STORIES) >= 1000
 
 
 def _is_killed_opening(databases: Databases, stage: Stage, fatal: int) -> bool:
