@@ -1,6 +1,7 @@
 """`roomful bench` in a process of its own, and whoever it starts."""
 
 import os
+import signal
 import sqlite3
 import subprocess
 import sys
@@ -19,7 +20,13 @@ def begin(folder: Path, *words: str) -> subprocess.Popen[str]:
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        preexec_fn=_can_be_interrupted,
     )
+
+
+def _can_be_interrupted() -> None:
+    """Whoever runs the tests in the background may not be."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def started_in(folder: Path) -> Sequence[int]:

@@ -182,7 +182,7 @@ async def test_of_several_processes_one_claims_a_run(postgres_url: str) -> None:
 
         async def claim_all(store: Store, owner: str) -> list[Any]:
             claims = [store.commit([ClaimRun(f"r{number}", owner)]) for number in range(40)]
-            return [lease for [lease] in await asyncio.gather(*claims)]
+            return [claimed and claimed.lease for [claimed] in await asyncio.gather(*claims)]
 
         ones, twos = await asyncio.gather(claim_all(one, "one"), claim_all(two, "two"))
 

@@ -30,8 +30,8 @@ from tests.store.things import LATER, call, ids, message, pending, run, settle_i
 
 
 async def claim(store: Store, owner: str, run_id: str = "r") -> Lease | None:
-    [lease] = await store.commit([ClaimRun(run_id, owner)])
-    return lease
+    [claimed] = await store.commit([ClaimRun(run_id, owner)])
+    return claimed and claimed.lease
 
 
 async def may_write(store: Store, lease: Lease) -> bool:

@@ -160,7 +160,8 @@ class StoreMachine(RuleBasedStateMachine):
     @rule(at=few, worker=workers)
     def claim(self, at: int, worker: str) -> None:
         owner, fence = self.owners.get(f"r{at}", (None, -1))
-        [lease] = self._commit([ClaimRun(f"r{at}", worker)])
+        [claimed] = self._commit([ClaimRun(f"r{at}", worker)])
+        lease = claimed and claimed.lease
         if fence < 0 or owner in self.alive:
             assert lease is None
         else:

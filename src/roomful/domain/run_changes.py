@@ -27,10 +27,19 @@ class SaveRun(Frozen):
 
 
 class ClaimRun(Frozen):
-    """Takes an unowned run, or one whose owner's lease ended, and answers with the new Lease, or None."""
+    """Takes an unowned run, or one whose owner's lease ended, and answers with Claimed, or None."""
 
     run_id: str
     owner: str
+
+
+class Claimed(Frozen):
+    """A run with a new driver, as it is then. One that had to be read again could be left with an owner who
+    does nothing, when that fails."""
+
+    lease: Lease
+    run: Run
+    was_queued: bool
 
 
 class Guard(Frozen):

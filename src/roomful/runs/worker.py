@@ -11,7 +11,7 @@ from roomful.domain.changes import Change
 from roomful.domain.errors import LeaseLost, NotFound, RoomfulError, Unavailable
 from roomful.domain.news import Look, News, Taken
 from roomful.domain.ports import Store
-from roomful.domain.run_changes import ClaimRun, EndLeases, Guard, KeepAlive, Leave, Release
+from roomful.domain.run_changes import Claimed, ClaimRun, EndLeases, Guard, KeepAlive, Leave, Release
 from roomful.domain.runs import WAITING, Lease, Run, RunError
 from roomful.domain.shape import UNSET, Unset
 from roomful.domain.watch import Watch
@@ -171,13 +171,12 @@ class Worker:
             self.tell_others(Look())
         if self._is_draining or run_id in self._tasks:
             return False
-        claim = ClaimRun(run_id=run_id, owner=self.id)
-        before = await self._store.run(run_id)
-        [lease] = await self._store.commit([claim])
-        run = await self._store.run(run_id)
-        if lease is None or run is None or before is None:
+        claimed: Claimed | None
+        [claimed] = await self._store.commit([ClaimRun(run_id=run_id, owner=self.id)])
+        if claimed is None:
             return False
-        self.launch(run, lease, in_its_turn=bool(run.in_turn) and before.status == "queued")
+        run = claimed.run
+        self.launch(run, claimed.lease, in_its_turn=bool(run.in_turn) and claimed.was_queued)
         return True
 
     async def cancel(self, run_id: str, why: RunError | Unset = UNSET, also: Sequence[Change] = ()) -> Run:

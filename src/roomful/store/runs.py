@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import msgspec
 
 from roomful.domain.errors import Conflict, LeaseLost, NotFound
+from roomful.domain.run_changes import Claimed
 from roomful.domain.runs import ACTIVE, Lease, Run, RunStatus
 from roomful.domain.shape import UNSET, encode_json
 from roomful.store.database import Database, Reader, Write
@@ -77,17 +78,18 @@ def save_run(run: Run) -> Write:
 
 
 def claim_run(run_id: str, owner: str) -> Write:
-    def write(db: Database) -> Lease | None:
+    def write(db: Database) -> Claimed | None:
         rows = db.rows(_CLAIM, (owner, run_id))
         if not rows:
             return None
         [(fence, body)] = rows
         run = _decode(body)
-        if run.status == "queued":
+        was_queued = run.status == "queued"
+        if was_queued:
             run.status = "running"
             body = encode_json(run).decode()
             db.count("UPDATE runs SET status = ?, body = ? WHERE id = ?", (run.status, body, run_id))
-        return Lease(run_id=run_id, owner=owner, fence=fence)
+        return Claimed(Lease(run_id=run_id, owner=owner, fence=fence), run, was_queued)
 
     return write
 
