@@ -68,7 +68,8 @@ class Sampler:
         if "format" in schema:
             return "2026-03-02T08:00:00Z"
         if "pattern" in schema:
-            return f"id-{chance.getrandbits(32)}"
+            is_digest = "{64}" in schema["pattern"]
+            return f"{chance.getrandbits(256):064x}" if is_digest else f"id-{chance.getrandbits(32)}"
         least, most = schema.get("minLength", 0), schema.get("maxLength", 60)
         text = chance.choice(
             ("hi", "Laptops, please", "@shop hello", grammar.text(chance, 20, halves=False))
