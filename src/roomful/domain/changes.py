@@ -13,26 +13,7 @@ from roomful.domain.mcp import Pinned
 from roomful.domain.memories import Memory
 from roomful.domain.messages import Message, Part
 from roomful.domain.plans import Plan
-from roomful.domain.run_changes import (
-    AddRun,
-    ClaimRun,
-    EndLeases,
-    ExpectCall,
-    ExpectNoneHanded,
-    ExpectRoom,
-    ExpectStatus,
-    Guard,
-    Hand,
-    KeepAlive,
-    Leave,
-    Release,
-    SaveCalls,
-    SaveRun,
-    SaveStep,
-    TakeHanded,
-    TakeOver,
-    Unblock,
-)
+from roomful.domain.run_changes import RunChange
 from roomful.domain.shape import Frozen
 from roomful.domain.spaces import Role, Space
 
@@ -274,7 +255,7 @@ class ShowBlob(Frozen):
     space_id: str
 
 
-Change: TypeAlias = (
+PeopleChange: TypeAlias = (
     AddEntity
     | EraseEntity
     | AddToken
@@ -288,28 +269,16 @@ Change: TypeAlias = (
     | ExpectOtherOwner
     | RemoveMember
     | MarkRead
+    | AddInvite
+    | UseInvite
+)
+Change: TypeAlias = (
+    PeopleChange
+    | RunChange
     | AddMessage
     | SaveMessage
     | SaveParts
-    | AddRun
-    | SaveRun
-    | ClaimRun
-    | Guard
-    | TakeOver
-    | Release
-    | SaveCalls
-    | SaveStep
-    | KeepAlive
-    | Leave
-    | EndLeases
     | Recall
-    | ExpectStatus
-    | Unblock
-    | ExpectCall
-    | ExpectRoom
-    | Hand
-    | TakeHanded
-    | ExpectNoneHanded
     | AddBlob
     | ShowBlob
     | AddAudit
@@ -322,8 +291,6 @@ Change: TypeAlias = (
     | RemoveMemories
     | PutGoals
     | RemoveGoals
-    | AddInvite
-    | UseInvite
     | PutPlan
     | ExpectPlan
     | RemovePlans

@@ -1,5 +1,7 @@
 """What can be written about runs, their calls and who drives them. See `changes`."""
 
+from typing import TypeAlias
+
 from roomful.domain.messages import MemberAnswer
 from roomful.domain.runs import Call, Handed, Lease, Run, RunStatus, Step
 from roomful.domain.shape import Frozen
@@ -127,3 +129,25 @@ class ExpectCall(Frozen):
 
     call_id: str
     votes: tuple[MemberAnswer, ...] | None = None
+
+
+RunChange: TypeAlias = (
+    Guard
+    | AddRun
+    | SaveRun
+    | SaveCalls
+    | SaveStep
+    | ClaimRun
+    | TakeOver
+    | Release
+    | KeepAlive
+    | Leave
+    | EndLeases
+    | Unblock
+    | ExpectStatus
+    | ExpectCall
+    | ExpectRoom
+    | Hand
+    | TakeHanded
+    | ExpectNoneHanded
+)

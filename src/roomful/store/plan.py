@@ -1,7 +1,7 @@
 """From a change to the statements that write it. Here everything mutable is encoded, before it can change."""
 
 from collections.abc import Iterator, Sequence
-from typing import TypeAlias, assert_never
+from typing import assert_never
 
 from roomful.domain.changes import (
     AddAudit,
@@ -18,6 +18,7 @@ from roomful.domain.changes import (
     ExpectOtherOwner,
     ExpectPlan,
     MarkRead,
+    PeopleChange,
     PinTools,
     PutAgent,
     PutGoals,
@@ -54,6 +55,7 @@ from roomful.domain.run_changes import (
     KeepAlive,
     Leave,
     Release,
+    RunChange,
     SaveCalls,
     SaveRun,
     SaveStep,
@@ -80,47 +82,9 @@ from roomful.store import (
 )
 from roomful.store.database import Database, Write
 
-OfRuns: TypeAlias = (
-    Guard
-    | AddRun
-    | SaveRun
-    | SaveCalls
-    | SaveStep
-    | ClaimRun
-    | TakeOver
-    | Release
-    | KeepAlive
-    | Leave
-    | EndLeases
-    | Unblock
-    | ExpectStatus
-    | ExpectCall
-    | ExpectRoom
-    | Hand
-    | TakeHanded
-    | ExpectNoneHanded
-)
-OfPeople: TypeAlias = (
-    AddEntity
-    | EraseEntity
-    | AddToken
-    | RevokeTokens
-    | PutAgent
-    | RemoveAgent
-    | AddSpace
-    | SaveSpace
-    | RemoveSpace
-    | PutMember
-    | ExpectOtherOwner
-    | RemoveMember
-    | MarkRead
-    | AddInvite
-    | UseInvite
-)
-
 
 def plan(change: Change, clock: Clock) -> Write:
-    if isinstance(change, OfRuns):
+    if isinstance(change, RunChange):
         return _plan_for_runs(change)
     match change:
         case AddMessage():
@@ -166,7 +130,7 @@ def plan(change: Change, clock: Clock) -> Write:
             return _plan_for_people(change, clock)
 
 
-def _plan_for_runs(change: OfRuns) -> Write:
+def _plan_for_runs(change: RunChange) -> Write:
     match change:
         case Guard():
             return runs.guard(change.lease)
@@ -208,7 +172,7 @@ def _plan_for_runs(change: OfRuns) -> Write:
             assert_never(change)
 
 
-def _plan_for_people(change: OfPeople, clock: Clock) -> Write:
+def _plan_for_people(change: PeopleChange, clock: Clock) -> Write:
     match change:
         case AddEntity():
             return people.add_entity(change.entity)
