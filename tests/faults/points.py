@@ -7,8 +7,8 @@ it was told. The product knows nothing of it.
 import os
 import signal
 import threading
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
-from contextlib import AsyncExitStack, aclosing
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ import aiohttp
 
 from roomful.domain.changes import Change
 from roomful.domain.deltas import ModelDelta, ModelRequest
-from roomful.domain.ports import Clock
+from roomful.domain.ports import Clock, Hear
 from roomful.egress import client as egress
 from roomful.egress.hops import Hop
 from roomful.models.openai import OpenAIModel
@@ -107,17 +107,20 @@ def _wrap_requests(points: Points) -> None:
 
 
 def _wrap_models(points: Points) -> None:
-    stream = OpenAIModel.stream
+    ask = OpenAIModel.ask
 
-    async def asked(self: OpenAIModel, request: ModelRequest) -> AsyncGenerator[Sequence[ModelDelta], None]:
+    async def asked(self: OpenAIModel, request: ModelRequest, hear: Hear) -> None:
         points.reach(f"before {request.agent_id} asks its model")
         is_first = True
-        async with aclosing(stream(self, request)) as batches:
-            async for batch in batches:
-                if is_first:
-                    points.reach(f"when the model of {request.agent_id} begins")
-                    is_first = False
-                yield batch
+
+        def heard(batch: Sequence[ModelDelta]) -> None:
+            nonlocal is_first
+            if is_first:
+                points.reach(f"when the model of {request.agent_id} begins")
+                is_first = False
+            hear(batch)
+
+        await ask(self, request, heard)
         points.reach(f"after the model of {request.agent_id} answered")
 
-    OpenAIModel.stream = asked
+    OpenAIModel.ask = asked

@@ -1,7 +1,6 @@
 """Asking a model and keeping what it said."""
 
 import asyncio
-import contextlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -77,11 +76,14 @@ def request_to(
 
 async def gather(model: Model, request: ModelRequest) -> tuple[list[list[ModelDelta]], ModelFailed | None]:
     batches: list[list[ModelDelta]] = []
+
+    def hear(batch: Sequence[ModelDelta]) -> None:
+        assert batch, "a batch holds something"
+        batches.append(list(batch))
+
     try:
-        async with asyncio.timeout(PATIENCE), contextlib.aclosing(model.stream(request)) as stream:
-            async for batch in stream:
-                assert batch, "a batch holds something"
-                batches.append(list(batch))
+        async with asyncio.timeout(PATIENCE):
+            await model.ask(request, hear)
     except ModelFailed as fault:
         return batches, fault
     return batches, None

@@ -5,7 +5,7 @@ import itertools
 import json
 import random
 from collections import Counter
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from roomful.domain.agents import ModelRef
@@ -21,6 +21,7 @@ from roomful.domain.deltas import (
     UsageReport,
 )
 from roomful.domain.outbound import EgressFailed, OutboundRequest, OutboundResponse
+from roomful.domain.ports import Hear
 from roomful.domain.usage import Usage
 from roomful.models import faults
 
@@ -47,7 +48,7 @@ class SeededModels:
     def find(self, ref: ModelRef) -> "SeededModels":
         return self
 
-    async def stream(self, request: ModelRequest) -> AsyncGenerator[Sequence[ModelDelta], None]:
+    async def ask(self, request: ModelRequest, hear: Hear) -> None:
         self.requests.append(request)
         steps = sum(isinstance(message, AssistantMessage) for message in request.messages)
         deltas = self._answer(request, steps)
@@ -58,13 +59,13 @@ class SeededModels:
             await asyncio.sleep(self._chance.random() ** 4 * 2)
             size = self._chance.randint(1, 4)
             batch, deltas = deltas[:size], deltas[size:]
-            yield batch
+            hear(batch)
         if fault == "silent":
             await asyncio.sleep(request.silence_seconds)
             raise faults.silent(request.ref.name, request.silence_seconds)
         if fault:
             raise ModelFailed("model_cut", "The answer ended in the middle", retry=fault == "cut")
-        yield [UsageReport(Usage(10, 3))]
+        hear([UsageReport(Usage(10, 3))])
 
     def _answer(self, request: ModelRequest, steps: int) -> list[ModelDelta]:
         chance = self._chance

@@ -4,7 +4,7 @@ nothing twice."""
 import asyncio
 import json
 import random
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,8 @@ import pytest
 
 from roomful.client.sse import Frame, FrameReader
 from roomful.domain.agents import ModelRef
-from roomful.domain.deltas import AssistantMessage, CallOpened, CallPiece, ModelDelta, ModelRequest, TextPiece
+from roomful.domain.deltas import AssistantMessage, CallOpened, CallPiece, ModelRequest, TextPiece
+from roomful.domain.ports import Hear
 from tests.servers.roomful import Event, fold
 from tests.simulation.history import empty_database, tools
 from tests.simulation.house import Houses
@@ -26,17 +27,17 @@ WORDS = "Grüße 日本 🙂 e\u0301 \u2028 ende"
 class Talker(SeededModels):
     """Says a few words of several bytes each, in small pieces, beside a note."""
 
-    async def stream(self, request: ModelRequest) -> AsyncGenerator[Sequence[ModelDelta], None]:
+    async def ask(self, request: ModelRequest, hear: Hear) -> None:
         if any(isinstance(message, AssistantMessage) for message in request.messages):
             return
         said = json.dumps({"spaceId": "room", "text": WORDS}, ensure_ascii=False)
         noted = json.dumps({"targetSpaceId": "room", "q": WORDS}, ensure_ascii=False)
         for index, name, args in ((0, "sendSpaceMessage", said), (1, "note", noted)):
-            yield [CallOpened(index, name)]
+            hear([CallOpened(index, name)])
             for at in range(0, len(args), 4):
-                yield [CallPiece(index, args[at : at + 4])]
+                hear([CallPiece(index, args[at : at + 4])])
                 await asyncio.sleep(0.01)
-        yield [TextPiece("done")]
+        hear([TextPiece("done")])
 
     def find(self, ref: ModelRef) -> "Talker":
         return self

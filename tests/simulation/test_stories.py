@@ -3,14 +3,15 @@
 import asyncio
 import contextlib
 import random
-from collections.abc import AsyncGenerator, Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from roomful.domain.agents import ModelRef
-from roomful.domain.deltas import AssistantMessage, CallOpened, CallPiece, ModelDelta, ModelRequest, TextPiece
+from roomful.domain.deltas import AssistantMessage, CallOpened, CallPiece, ModelRequest, TextPiece
+from roomful.domain.ports import Hear
 from tests.simulation.history import empty_database, tools
 from tests.simulation.house import ADMIN_KEY, Houses, Machine
 from tests.simulation.loop import SimLoop
@@ -21,12 +22,12 @@ from tests.simulation.people import Answer, Connection, ask
 class OneForm(SeededModels):
     """Thinks for a while, asks with a form, and is content with the answer."""
 
-    async def stream(self, request: ModelRequest) -> AsyncGenerator[Sequence[ModelDelta], None]:
+    async def ask(self, request: ModelRequest, hear: Hear) -> None:
         await asyncio.sleep(5)
         if any(isinstance(message, AssistantMessage) for message in request.messages):
-            yield [TextPiece("Thanks.")]
+            hear([TextPiece("Thanks.")])
         else:
-            yield [CallOpened(0, "form"), CallPiece(0, '{"targetSpaceId":"room","q":"Well?"}')]
+            hear([CallOpened(0, "form"), CallPiece(0, '{"targetSpaceId":"room","q":"Well?"}')])
 
     def find(self, ref: ModelRef) -> "OneForm":
         return self
@@ -47,10 +48,10 @@ class FailingHouse(Houses):
 class HalfAForm(SeededModels):
     """Stops in the middle of a form for long."""
 
-    async def stream(self, request: ModelRequest) -> AsyncGenerator[Sequence[ModelDelta], None]:
-        yield [CallOpened(0, "form"), CallPiece(0, '{"targetSpaceId":"room","q":"W')]
+    async def ask(self, request: ModelRequest, hear: Hear) -> None:
+        hear([CallOpened(0, "form"), CallPiece(0, '{"targetSpaceId":"room","q":"W')])
         await asyncio.sleep(10)
-        yield [CallPiece(0, 'ell?"}')]
+        hear([CallPiece(0, 'ell?"}')])
 
     def find(self, ref: ModelRef) -> "HalfAForm":
         return self
@@ -59,10 +60,10 @@ class HalfAForm(SeededModels):
 class HalfAMention(SeededModels):
     """Stops for long before the end of a text that names somebody."""
 
-    async def stream(self, request: ModelRequest) -> AsyncGenerator[Sequence[ModelDelta], None]:
-        yield [CallOpened(0, "sendSpaceMessage"), CallPiece(0, '{"spaceId":"room","text":"Hi @ada')]
+    async def ask(self, request: ModelRequest, hear: Hear) -> None:
+        hear([CallOpened(0, "sendSpaceMessage"), CallPiece(0, '{"spaceId":"room","text":"Hi @ada')])
         await asyncio.sleep(10)
-        yield [CallPiece(0, '!"}')]
+        hear([CallPiece(0, '!"}')])
 
     def find(self, ref: ModelRef) -> "HalfAMention":
         return self

@@ -1,7 +1,7 @@
 """What the thinking rooms ask of the outside. Each port is small and says what it promises."""
 
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, Sequence
-from typing import Any, Protocol, TypeVar
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from typing import Any, Protocol, TypeAlias, TypeVar
 
 import msgspec
 
@@ -337,10 +337,13 @@ class Bus(Protocol):
         ...
 
 
+Hear: TypeAlias = Callable[[Sequence[ModelDelta]], None]
+
+
 class Model(Protocol):
-    def stream(self, request: ModelRequest) -> AsyncGenerator[Sequence[ModelDelta], None]:
-        """Deltas in batches, a batch being what arrived together. Closing the iterator ends the request.
-        Raises ModelFailed."""
+    async def ask(self, request: ModelRequest, hear: Hear) -> None:
+        """Tells `hear` the deltas in batches, a batch being what arrived together, and returns when all is
+        said. Canceling it ends the request. Raises ModelFailed, and what `hear` raises."""
         ...
 
 

@@ -72,7 +72,6 @@ class ModelShelf:
     async def warm(self) -> None:
         """Does ahead what the first request would have to wait for."""
         await asyncio.to_thread(importlib.import_module, "roomful.models.openai")
-        self._open_openai().warm()
 
     async def close(self) -> None:
         if self._openai is not None:

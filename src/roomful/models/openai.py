@@ -1,109 +1,71 @@
 """Any server that speaks OpenAI's Chat Completions, streamed. No retries: the run decides about those."""
 
 import asyncio
-import io
-from collections.abc import AsyncGenerator, Callable, Sequence
+import ssl
+from collections.abc import Callable, Sequence
+from contextvars import copy_context
 from functools import lru_cache
 
-import aiohttp
 import msgspec
-from multidict import CIMultiDict
 from yarl import URL
 
 from roomful.domain.deltas import ModelDelta, ModelFailed, ModelRequest
 from roomful.domain.errors import Invalid, RoomfulError
+from roomful.domain.ports import Hear
 from roomful.models import faults
 from roomful.models.answer import Answer
 from roomful.models.chunks import encode_request
+from roomful.models.connections import CONNECT_SECONDS, Connection, Connections, NoHttp
 
 OWN_BASE_URL = "https://api.openai.com/v1"
-CONNECT_SECONDS = 30.0
-IDLE_SECONDS = 30.0
-LINGER_SECONDS = 1.0
 ERROR_BYTES = 4096
 ERROR_SECONDS = 1.0
-_LARGE_BODY = 1024 * 1024
+LAST_LOOK_SECONDS = 0.01
 
 
 class OpenAIModel:
-    """One HTTP session for all models of this wire, made when it is first needed.
+    """The connections of all models of this wire.
 
     `operator_key` goes to OpenAI's own address only: a model that names a `baseUrl` gets the key that it
-    names with it, or none. Closing the iterator of `stream` closes the connection at once.
+    names with it, or none. Canceling `ask` closes the connection at once.
     """
 
     def __init__(self, *, resolve_secret: Callable[[str], str], operator_key: str | None = None) -> None:
         self._resolve_secret = resolve_secret
         self._operator_key = operator_key
-        self._session: aiohttp.ClientSession | None = None
-        self._lingering: dict[aiohttp.ClientResponse, asyncio.TimerHandle] = {}
+        self._connections = Connections()
 
-    async def stream(self, request: ModelRequest) -> AsyncGenerator[Sequence[ModelDelta], None]:
+    async def ask(self, request: ModelRequest, hear: Hear) -> None:
         key = self._key(request)
-        answer = Answer(request.ref.name, [tool.name for tool in request.tools], key)
-        response = await self._ask(request, key)
-        watch = _Watch(response, request.silence_seconds)
+        url = completions_url(request.ref.base_url or OWN_BASE_URL)
+        asked = _wire_request(url, key, encode_request(request))
+        connection = await self._connected(request, url)
+        answer = _Answering(request, key, url, hear)
+        connection.ask(asked, answer)
         try:
-            while not answer.ended:
-                try:
-                    data = await watch.read()
-                except (aiohttp.ClientError, OSError):
-                    fault = (
-                        faults.silent(request.ref.name, request.silence_seconds) if watch.expired else None
-                    )
-                    batch = answer.finish(fault)
-                else:
-                    batch = answer.feed(data) if data else answer.finish()
-                if batch:
-                    watch.heard()
-                    yield batch
-            if answer.fault is not None:
-                raise answer.fault
-            self._linger(response)
+            await answer.over
+        except BaseException:
+            connection.drop(answer)
+            raise
         finally:
-            watch.stop()
-            if response not in self._lingering:
-                response.close()
-
-    def warm(self) -> None:
-        """Makes the session ahead of the first request. Needs a running event loop."""
-        self._open_session()
+            answer.stop()
+        connection.leave(answer)
 
     async def close(self) -> None:
-        for response, timer in self._lingering.items():
-            timer.cancel()
-            response.close()
-        self._lingering.clear()
-        if self._session is not None:
-            session, self._session = self._session, None
-            await session.close()
+        self._connections.close()
 
-    async def _ask(self, request: ModelRequest, key: str) -> aiohttp.ClientResponse:
+    async def _connected(self, request: ModelRequest, url: URL) -> Connection:
         model = request.ref.name
-        url = completions_url(request.ref.base_url or OWN_BASE_URL)
-        body = encode_request(request)
-        headers = CIMultiDict({"Content-Type": "application/json", "Accept": "text/event-stream"})
-        if key:
-            headers["Authorization"] = f"Bearer {key}"
+        patience = asyncio.timeout(request.silence_seconds)
         try:
-            async with asyncio.timeout(request.silence_seconds):
-                response = await self._open_session().post(
-                    url,
-                    data=body if len(body) < _LARGE_BODY else io.BytesIO(body),
-                    headers=headers,
-                    allow_redirects=False,
-                )
-        except aiohttp.ClientSSLError as error:
+            async with patience:
+                return await self._connections.to(url)
+        except ssl.SSLError as error:
             raise faults.unreachable(model, f"TLS failed ({type(error).__name__})", retry=False) from None
-        except aiohttp.ClientResponseError:
-            raise faults.garbage(model, "it does not speak HTTP") from None
-        except (aiohttp.ClientError, OSError) as error:
-            if isinstance(error, TimeoutError) and not isinstance(error, aiohttp.ClientError):
+        except (OSError, UnicodeError) as error:
+            if patience.expired():
                 raise faults.silent(model, request.silence_seconds) from None
             raise faults.unreachable(model, _why(error, url)) from None
-        if response.status // 100 != 2:
-            raise await _status_fault(request, response, key)
-        return response
 
     def _key(self, request: ModelRequest) -> str:
         """The key to send, or nothing."""
@@ -125,60 +87,95 @@ class OpenAIModel:
             raise ModelFailed("model_refused", f"The key of {ref.name} has characters that no key can have")
         return key
 
-    def _open_session(self) -> aiohttp.ClientSession:
-        if self._session is None:
-            self._session = aiohttp.ClientSession(
-                connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=IDLE_SECONDS),
-                cookie_jar=aiohttp.DummyCookieJar(),
-                timeout=aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_SECONDS),
-                headers={"User-Agent": "roomful", "Accept-Encoding": "identity"},
-            )
-        return self._session
 
-    def _linger(self, response: aiohttp.ClientResponse) -> None:
-        """The answer is whole, but the server may not have closed it yet: the connection goes back to the
-        pool by itself when it does, and is closed if it does not do so soon."""
-        if not response.content.is_eof():
-            loop = asyncio.get_running_loop()
-            self._lingering[response] = loop.call_later(LINGER_SECONDS, self._forget, response)
+class _Answering:
+    """One answer, told on as it comes. `over` is done when nothing more is to be read of it.
 
-    def _forget(self, response: aiohttp.ClientResponse) -> None:
-        del self._lingering[response]
-        response.close()
+    It is over too when nothing was heard for too long: bytes that say nothing are silence. Hearing re-arms
+    no timer: the one timer looks when something was heard last.
+    """
 
-
-class _Watch:
-    """Reads a response, and closes it when reading waits too long for something that is `heard`: bytes that
-    say nothing are silence. Reading re-arms no timer: the one timer looks when the present wait began."""
-
-    def __init__(self, response: aiohttp.ClientResponse, seconds: float) -> None:
-        self.expired = False
-        self._response = response
-        self._seconds = seconds
+    def __init__(self, request: ModelRequest, key: str, url: URL, hear: Hear) -> None:
+        self._request = request
+        self._key = key
+        self._url = url
+        self._hear = hear
+        self._in_context = copy_context().run
+        self._answer = Answer(request.ref.name, [tool.name for tool in request.tools], key)
+        self._status = 0
+        self._is_refused = False
+        self._error = b""
         self._loop = asyncio.get_running_loop()
-        self._waits_since: float | None = None
-        self._timer = self._loop.call_later(seconds, self._look)
-
-    async def read(self) -> bytes:
-        if self._waits_since is None:
-            self._waits_since = self._loop.time()
-        return await self._response.content.readany()
-
-    def heard(self) -> None:
-        self._waits_since = None
+        self.over: asyncio.Future[None] = self._loop.create_future()
+        self._heard_at = self._loop.time()
+        self._is_last_look = False
+        self._timer = self._loop.call_later(request.silence_seconds, self._look)
 
     def stop(self) -> None:
         self._timer.cancel()
 
+    def begin(self, status: int) -> None:
+        self._status = status
+        if status // 100 != 2:
+            self._is_refused = True
+            self._timer.cancel()
+            self._timer = self._loop.call_later(ERROR_SECONDS, self._fail_by_status)
+
+    def hear(self, data: bytes) -> None:
+        if self._is_refused:
+            self._error += data
+            if len(self._error) >= ERROR_BYTES:
+                self._fail_by_status()
+        elif not self.over.done():
+            self._tell(self._answer.feed(data))
+
+    def end(self, why: Exception | None) -> None:
+        model = self._request.ref.name
+        if not self._status:
+            self._fail(
+                faults.garbage(model, "it does not speak HTTP")
+                if isinstance(why, NoHttp)
+                else faults.unreachable(model, f"{_where(self._url)} closed the connection without an answer")
+            )
+        elif self._is_refused:
+            self._fail_by_status()
+        elif not self.over.done():
+            self._tell(self._answer.finish())
+
+    def _tell(self, batch: Sequence[ModelDelta]) -> None:
+        if batch:
+            self._heard_at = self._loop.time()
+            try:
+                self._in_context(self._hear, batch)
+            except Exception as error:  # noqa: BLE001 (whoever asked gets it)
+                self._fail(error)
+                return
+        if self._answer.fault is not None:
+            self._fail(self._answer.fault)
+        elif self._answer.ended:
+            self.over.set_result(None)
+
     def _look(self) -> None:
-        left = self._seconds
-        if self._waits_since is not None:
-            left += self._waits_since - self._loop.time()
-        if left > 0:
-            self._timer = self._loop.call_later(left, self._look)
+        """Whoever did not come to read for so long reads first what is there."""
+        left = self._heard_at + self._request.silence_seconds - self._loop.time()
+        if left > 0 or not self._is_last_look:
+            self._is_last_look = left <= 0
+            self._timer = self._loop.call_later(max(left, LAST_LOOK_SECONDS), self._look)
         else:
-            self.expired = True
-            self._response.close()
+            fault = faults.silent(self._request.ref.name, self._request.silence_seconds)
+            if self._status:
+                self._tell(self._answer.finish(fault))
+            else:
+                self._fail(fault)
+
+    def _fail_by_status(self) -> None:
+        words = _error_message(self._error[:ERROR_BYTES])
+        said = faults.excerpt(words, self._key, self._request.ref.model)
+        self._fail(faults.status_fault(self._request.ref.name, self._status, said))
+
+    def _fail(self, error: Exception) -> None:
+        if not self.over.done():
+            self.over.set_exception(error)
 
 
 @lru_cache(maxsize=256)
@@ -197,28 +194,25 @@ def completions_url(base_url: str) -> URL:
     return (base / "chat" / "completions").with_query(base.query)
 
 
-def _why(error: Exception, url: URL) -> str:
-    where = f"{url.host}:{url.port}"
-    if isinstance(error, aiohttp.ServerDisconnectedError):
-        return f"{where} closed the connection without an answer"
-    if isinstance(error, TimeoutError):
-        return f"{where} did not accept the connection in {CONNECT_SECONDS:g} s"
+def _wire_request(url: URL, key: str, body: bytes) -> bytes:
+    authorization = f"Authorization: Bearer {key}\r\n" if key else ""
+    head = (
+        f"POST {url.raw_path_qs} HTTP/1.1\r\nHost: {url.host_port_subcomponent}\r\n"
+        "User-Agent: roomful\r\nAccept: text/event-stream\r\nAccept-Encoding: identity\r\n"
+        f"{authorization}Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
+    )
+    return head.encode() + body
+
+
+def _why(error: OSError | UnicodeError, url: URL) -> str:
     reason = error.strerror if isinstance(error, OSError) else None
-    return f"{where}, {reason or type(error).__name__}"
+    if isinstance(error, TimeoutError) and not reason:
+        return f"{_where(url)} did not accept the connection in {CONNECT_SECONDS:g} s"
+    return f"{_where(url)}, {reason or type(error).__name__}"
 
 
-async def _status_fault(request: ModelRequest, response: aiohttp.ClientResponse, key: str) -> ModelFailed:
-    said = b""
-    try:
-        async with asyncio.timeout(ERROR_SECONDS):
-            while len(said) < ERROR_BYTES and (data := await response.content.readany()):
-                said += data
-    except (aiohttp.ClientError, OSError):
-        pass  # the status says enough
-    finally:
-        response.close()
-    words = faults.excerpt(_error_message(said[:ERROR_BYTES]), key, request.ref.model)
-    return faults.status_fault(request.ref.name, response.status, words)
+def _where(url: URL) -> str:
+    return f"{url.host}:{url.port}"
 
 
 class _ErrorDetail(msgspec.Struct):

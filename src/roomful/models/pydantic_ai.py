@@ -6,7 +6,7 @@ they are given. Servers at an address of one's own speak Chat Completions and ar
 
 import asyncio
 import contextlib
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from typing import Any, cast
 
 from pydantic_ai import exceptions, messages, models
@@ -32,6 +32,7 @@ from roomful.domain.deltas import (
     UserMessage,
 )
 from roomful.domain.errors import Invalid
+from roomful.domain.ports import Hear
 from roomful.domain.shape import Json, clean_text, encode_json
 from roomful.domain.usage import Usage
 from roomful.models import faults
@@ -73,7 +74,7 @@ class PydanticAIModel:
         self._secret = secret
         self._entered = False
 
-    async def stream(self, request: ModelRequest) -> AsyncGenerator[Sequence[ModelDelta], None]:
+    async def ask(self, request: ModelRequest, hear: Hear) -> None:
         if not self._entered:
             self._entered = True
             await self._model.__aenter__()
@@ -93,12 +94,12 @@ class PydanticAIModel:
                 events = aiter(stream)
                 while (event := await _next(events, seconds)) is not None:
                     if batch := list(pieces.of(event)):
-                        yield batch
+                        hear(batch)
                 if stream.get().state == "incomplete":
                     raise faults.cut(request.ref.name)
                 usage = stream.usage
                 if usage.input_tokens or usage.output_tokens:
-                    yield [UsageReport(Usage(usage.input_tokens, usage.output_tokens))]
+                    hear([UsageReport(Usage(usage.input_tokens, usage.output_tokens))])
         except TimeoutError:
             raise faults.silent(request.ref.name, seconds) from None
         except (exceptions.AgentRunError, exceptions.UserError) as error:

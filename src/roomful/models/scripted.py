@@ -3,7 +3,7 @@
 import asyncio
 import itertools
 import re
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from typing import Any, cast
 
 from roomful.domain.deltas import (
@@ -20,6 +20,7 @@ from roomful.domain.deltas import (
     UsageReport,
     UserMessage,
 )
+from roomful.domain.ports import Hear
 from roomful.domain.shape import Json, encode_json
 from roomful.domain.usage import Usage
 from roomful.models import faults
@@ -35,7 +36,7 @@ class ScriptedModel:
         self._script = script
         self._sleep = sleep
 
-    async def stream(self, request: ModelRequest) -> AsyncGenerator[Sequence[ModelDelta], None]:
+    async def ask(self, request: ModelRequest, hear: Hear) -> None:
         chosen = _choose(self._script, _Moment(request.messages))
         if chosen is None:
             return
@@ -44,10 +45,10 @@ class ScriptedModel:
         delays = (step.delay, turn.delay, self._script.delay)
         delay = next(each for each in delays if each is not None) / 1000
         for delta in _deltas(step, values, chunk):
-            yield [delta]
+            hear([delta])
             await self._sleep(delay)
         if step.usage is not None:
-            yield [UsageReport(Usage(step.usage.input, step.usage.output))]
+            hear([UsageReport(Usage(step.usage.input, step.usage.output))])
         if step.hang:
             await self._sleep(request.silence_seconds)
             raise faults.silent(request.ref.name, request.silence_seconds)

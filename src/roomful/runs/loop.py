@@ -3,7 +3,6 @@
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
-from contextlib import aclosing
 
 import msgspec
 
@@ -310,8 +309,7 @@ class RunLoop:
             router = StepRouter(past.next_step, spec, tools, voice, around, self._ids, spares)
             try:
                 with self._watching.asked(voice.run, spec.model, past.next_step) as asked:
-                    async with aclosing(model.stream(request)) as answer:
-                        await asked.hear(answer, router.feed)
+                    await model.ask(request, asked.hearing(router.feed))
                     said = router.finish()
                     asked.used(said.usage)
                     return said

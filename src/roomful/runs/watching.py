@@ -1,13 +1,14 @@
 """What an operator is shown of runs: figures always, spans where somebody collects them, and in the log which
 run something is about."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 
 from roomful.domain.agents import ModelRef
 from roomful.domain.deltas import ModelDelta, ModelFailed
 from roomful.domain.outcomes import Failed, Outcome
+from roomful.domain.ports import Hear
 from roomful.domain.runs import Call, Run
 from roomful.domain.shape import UNSET
 from roomful.domain.tools import ToolSpec
@@ -76,16 +77,18 @@ class Asked:
         self._span = span
         self._began = watch.steady()
 
-    async def hear(
-        self, answer: AsyncIterator[Sequence[ModelDelta]], feed: Callable[[Sequence[ModelDelta]], None]
-    ) -> None:
-        """All that it says is fed on; only the first of it is looked at."""
-        async for deltas in answer:
-            self._heard()
+    def hearing(self, feed: Hear) -> Hear:
+        """Feeds on all that it says; only the first of it is looked at."""
+        is_first = True
+
+        def hear(deltas: Sequence[ModelDelta]) -> None:
+            nonlocal is_first
+            if is_first:
+                is_first = False
+                self._heard()
             feed(deltas)
-            break
-        async for deltas in answer:
-            feed(deltas)
+
+        return hear
 
     def _heard(self) -> None:
         seconds = self._watch.steady() - self._began

@@ -17,7 +17,7 @@ class AuditLog:
         self._number = 0
 
     def __call__(self, by: Principal, action: AuditAction, **told: Any) -> AddAudit:
-        """`told` are fields of Audited. Rows of one millisecond are numbered, so that they keep their order."""
+        """`told` are fields of Audited. Rows of one millisecond are numbered, to keep their order."""
         at = self._clock.iso()
         self._number = self._number + 1 if at == self._at else 0
         self._at = at

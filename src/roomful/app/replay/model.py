@@ -1,6 +1,6 @@
 """Models that say what was recorded, a piece at a time, each when its moment has come."""
 
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 
 from roomful.app.replay.cast import Cast
 from roomful.app.replay.gates import RUN, Gates, expect
@@ -17,7 +17,7 @@ from roomful.domain.deltas import (
 )
 from roomful.domain.errors import OverBound
 from roomful.domain.messages import ReasoningPart, ToolCallPart
-from roomful.domain.ports import Model
+from roomful.domain.ports import Hear, Model
 from roomful.domain.runs import Call, Run
 from roomful.domain.shape import UNSET, Json, encode_json
 from roomful.domain.tools import TextShape, ToolSpec
@@ -52,7 +52,7 @@ class RecordedModels:
     def find(self, ref: ModelRef) -> Model:
         return self
 
-    async def stream(self, request: ModelRequest) -> AsyncGenerator[Sequence[ModelDelta], None]:
+    async def ask(self, request: ModelRequest, hear: Hear) -> None:
         run_id = RUN.get()
         told = await self._cast.of(run_id)
         if told is None or told.run.id in self._plot.given_runs:
@@ -65,10 +65,10 @@ class RecordedModels:
         step = told.steps[number]
         for at, said in enumerate(step.said):
             await self._turn(run_id, told, step, at)
-            yield self._deltas(told.run, at, said)
+            hear(self._deltas(told.run, at, said))
             expect()
         await self._turn(run_id, told, step, len(step.said))
-        yield [UsageReport(step.usage)]
+        hear([UsageReport(step.usage)])
         if not step.is_whole:
             await self._end(run_id, told)
         elif any(isinstance(said, CutOff) for said in step.said):
