@@ -6,9 +6,8 @@ from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
 
-from roomful.domain.events import Announcement, CallInput, CutReason, RunChanged, TextDelta
+from roomful.domain.events import WORDS, Announcement, CallInput, CutReason, RunChanged, TextDelta
 from roomful.domain.ports import Entry
-from roomful.domain.shape import UNSET
 from roomful.domain.wire import Form, frame
 
 LAG_EVENTS = 1024
@@ -19,8 +18,6 @@ CROWD = 32
 """So many readers of a channel and more are told of what comes together, not of each thing alone."""
 CROWD_SECONDS = 90e-6
 """How long they wait for more, for each of them: a thousand hear of news 11 times a second."""
-
-WORDS = (TextDelta, CallInput)
 
 log = logging.getLogger("roomful.bus")
 
@@ -91,7 +88,10 @@ class Channel:
             self.add(entry, size)
             if self.branches:
                 self._branch_off(entry, size)
-        self.notice(is_word=isinstance(announcements[-1].event, WORDS))
+        if self.readers:
+            self.notice(is_word=isinstance(announcements[-1].event, WORDS))
+        else:
+            self.shown, self.shown_volume = self.head, self.volume
         for relay in self.relays.values():
             relay.extend(announcements)
 
@@ -101,7 +101,7 @@ class Channel:
         self.kept += size
         self.entries.append(entry)
         self.sizes.append(size)
-        while len(self.entries) > WINDOW_EVENTS or self.kept > WINDOW_BYTES:
+        while len(self.sizes) > WINDOW_EVENTS or self.kept > WINDOW_BYTES:
             self.entries.popleft()
             self.kept -= self.sizes.popleft()
 
@@ -146,12 +146,13 @@ class Channel:
 
     def _branch_off(self, entry: Entry, size: int) -> None:
         run_id, event = entry.announcement.run_id, entry.announcement.event
-        if run_id is not None and isinstance(event, RunChanged) and event.root_run_id is not UNSET:
-            for branch in tuple(self.branches_of.get(event.root_run_id, ())):
+        is_word = isinstance(event, WORDS)
+        if not is_word and run_id is not None and isinstance(event, RunChanged):
+            for branch in tuple(self.branches_of.get(event.root_run_id or "", ())):
                 branch.hear(run_id)
         for branch in self.branches if run_id is None else self.branches_of.get(run_id, ()):
             branch.add(entry, size)
-            branch.notice(is_word=isinstance(event, WORDS))
+            branch.notice(is_word=is_word)
 
     def since(self, offset: int) -> list[Entry]:
         """From the newest one backwards: who follows closely does not walk through the whole window. Readers

@@ -241,6 +241,9 @@ SpaceEvent: TypeAlias = (
     | ReadUpTo
 )
 
+WORDS = (CallInput, TextDelta)
+"""What comes often: a few more characters."""
+
 
 class Announcement(msgspec.Struct, kw_only=True):
     """An event on its way: whose it is, and who alone may hear it. Encoded once per form, for everybody."""

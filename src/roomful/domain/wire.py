@@ -4,7 +4,7 @@ from typing import Final
 
 import msgspec
 
-from roomful.domain.events import Announcement, CallCompleted, CallInput, SpaceEvent, TextDelta
+from roomful.domain.events import WORDS, Announcement, CallCompleted, CallInput, SpaceEvent, TextDelta
 from roomful.domain.shape import Json, encode_json
 
 EVENT_LIMIT = 256 * 1024
@@ -20,7 +20,6 @@ class Form:
     MANY: Final = 4
 
 
-_DELTAS = (CallInput, TextDelta)
 _MATTERS: dict[type, int] = {
     CallInput: Form.OPS | Form.MANY,
     TextDelta: Form.MANY,
@@ -64,7 +63,7 @@ def _whole(event: SpaceEvent, form: int, space_id: str) -> bytes:
     if not space_id:
         return encode_json(_of_no_space(event, form))
     data = encode_json(_body(event, form))
-    if form & Form.MANY and isinstance(event, _DELTAS):
+    if form & Form.MANY and isinstance(event, WORDS):
         return b'{"spaceId":' + encode_json(space_id) + b"," + data[1:]
     return data
 

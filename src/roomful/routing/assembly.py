@@ -54,6 +54,8 @@ class Assembly:
         self._raw: list[str] = []
         self._so_far = Arguments()
         self._writing: str | None = None
+        self._path = ""
+        """Of what is being written."""
         self._seen: set[str] = set()
         self._is_open = False
         self._text_arg = (
@@ -63,6 +65,8 @@ class Assembly:
         self._is_judged = False
         self._is_judged_here = False
         self._length = 0
+        self._shown_in: list[str] = []
+        self._audience: str | None = None
         self._hidden: frozenset[str | None] = frozenset()
         if spec is not None and spec.route.injected:
             self._hidden = frozenset({*spec.route.args, spec.route.entity_arg})
@@ -123,16 +127,17 @@ class Assembly:
         match token:
             case Piece():
                 if token.key not in self._hidden:
-                    self._note_text(token.key, is_said=True)
-                    self._begin(token.key, ops)
+                    if self._writing != token.key:
+                        self._note_text(token.key, is_said=True)
+                        self._begin(token.key, ops)
                     self._so_far.append(token.text)
-                    ops.append(("append", pointer(token.key), token.text))
+                    ops.append(("append", self._path, token.text))
             case TextEnd():
                 if token.key not in self._hidden:
                     self._note_text(token.key, is_said=token.text != "")
                     if self._writing != token.key:
                         self._begin(token.key, ops)
-                        ops.append(("append", pointer(token.key), ""))
+                        ops.append(("append", self._path, ""))
                     self._so_far.end_text()
                     self._writing = None
             case Value():
@@ -155,12 +160,10 @@ class Assembly:
             self._has_text = is_said
 
     def _begin(self, key: str, ops: list[Op]) -> None:
-        if self._writing == key:
-            return
-        self._writing = key
+        self._writing, self._path = key, pointer(key)
         self._so_far.begin_text(key)
         if key in self._seen:
-            ops.append(("set", pointer(key), ""))
+            ops.append(("set", self._path, ""))
         self._seen.add(key)
 
     def _judge(self) -> None:
@@ -186,7 +189,8 @@ class Assembly:
             return
         so_far = self._so_far.at(self._so_far.mark())
         self._is_open = True
-        for space_id in self._shown_spaces(route):
+        self._shown_in, self._audience = self._shown_spaces(route), self.audience
+        for space_id in self._shown_in:
             part_id = self._start_in(space_id, spec)
             message_id = self._voice.message_id(space_id)
             self.places.append(Place(space_id=space_id, message_id=message_id, part_id=part_id))
@@ -251,7 +255,7 @@ class Assembly:
             event = CallInput(
                 tool_call_id=self.call_id, ops=ops, so_far=self._so_far, mark=self._so_far.mark()
             )
-            self._voice.say_in(self.spaces, event, self.audience)
+            self._voice.say_in(self._shown_in, event, self._audience)
 
     def _show_text(self, path: str, ops: list[Op]) -> None:
         text = "".join(value for _, where, value in ops if where == path and isinstance(value, str))

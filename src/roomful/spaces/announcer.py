@@ -6,6 +6,7 @@ from typing import Protocol
 import msgspec
 
 from roomful.domain.events import (
+    WORDS,
     Announce,
     Announcement,
     CallCompleted,
@@ -194,10 +195,14 @@ class Announcer:
 
     def _fold(self, announcement: Announcement, *, is_own: bool) -> None:
         event, space_id = announcement.event, announcement.space_id
+        view = self._views.get(space_id)
+        if isinstance(event, WORDS):
+            if view is not None:
+                view.apply(event)
+            return
         if announcement.opens and isinstance(event, MessageChanged):
             self._adopt(event.message, is_own=is_own)
             return
-        view = self._views.get(space_id)
         if isinstance(event, STARTS):
             view = view or self._view(space_id)
             if is_own:

@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable
 import msgspec
 
 from roomful.domain.errors import Unavailable
-from roomful.domain.events import Announcement, MemberLeft, MessageChanged, Position, RunChanged
+from roomful.domain.events import WORDS, Announcement, MemberLeft, MessageChanged, Position, RunChanged
 from roomful.domain.messages import Message
 from roomful.domain.ports import Entry, Subscription
 from roomful.domain.runs import ENDED, WAITING, Run
@@ -66,6 +66,7 @@ class PostFeed:
             subscription.close()
             return await self._again(posted)
         opening = self.frames(subscription.take())
+        self._look_for_end()
         subscription.narrow(self._runs)
         return subscription, opening
 
@@ -74,10 +75,8 @@ class PostFeed:
         for entry in entries:
             if self._is_ours(entry.announcement):
                 frames.append(frame_of(entry, self._epoch, self._who.form))
-                self._note(entry.announcement)
-        everybody_waits = self._busy <= self._leaning.keys()
-        if not self._busy or (everybody_waits and len(self._asking) >= sum(self._leaning.values())):
-            self.has_ended = True
+                if not isinstance(entry.announcement.event, WORDS):
+                    self._note(entry.announcement)
         return b"".join(frames)
 
     def close(self) -> None:
@@ -110,6 +109,12 @@ class PostFeed:
                     self._leaning[event.run_id] = len(event.waits_for or ())
             elif event.status not in ENDED and not is_called:
                 self._busy.add(event.run_id)
+        self._look_for_end()
+
+    def _look_for_end(self) -> None:
+        everybody_waits = self._busy <= self._leaning.keys()
+        if not self._busy or (everybody_waits and len(self._asking) >= sum(self._leaning.values())):
+            self.has_ended = True
 
     async def _again(self, posted: Posted) -> tuple[Subscription, bytes]:
         """From what is stored: the message, what its runs said here and how they are; then what follows."""
@@ -149,7 +154,7 @@ class PostFeed:
             if run.id in self._busy and (_rests(run_event(run, self.space_id)) or run.root_run_id in asking)
         ]
         self._busy -= {run.id for run in resting}
-        self.has_ended = not self._busy
+        self._look_for_end()
         return [self._frame(run_event(run, self.space_id)) for run in resting]
 
     def _frame(self, event: MessageChanged | RunChanged) -> bytes:
