@@ -32,7 +32,7 @@ class Machine:
         self.link: SimLink | None = None
         self.clock = SimClock(houses.loop)
         """What the machine believes."""
-        self._hand: LoopHand | None = None
+        self.hand: LoopHand | None = None
         self._engine: SimEngine | None = None
 
     async def boot(self) -> Gateway:
@@ -42,7 +42,7 @@ class Machine:
         link = self.link = SimLink(houses.network, node) if houses.shared else None
 
         async def open_store(url: str, clock: Clock) -> Store:
-            store, self._hand, self._engine = await houses.disk.open(node.name, clock, houses.faults())
+            store, self.hand, self._engine = await houses.disk.open(node.name, clock, houses.faults())
             return store
 
         around = Surroundings(
@@ -76,9 +76,9 @@ class Machine:
 
     def crash(self) -> None:
         assert self.door is not None
-        assert self._hand is not None
+        assert self.hand is not None
         assert self._engine is not None
-        self.door.node.is_dead = self._hand.is_dead = True
+        self.door.node.is_dead = self.hand.is_dead = True
         self._engine.close()
         if self.link is not None and self.link in self._houses.network.links:
             self._houses.network.links.remove(self.link)

@@ -58,6 +58,8 @@ class LoopHand:
         self._queue: deque[Ticket] = deque()
         self._is_busy = False
         self._told_at = 0.0
+        self.slow_by = 0.0
+        """How many seconds later than usual it is known here what was stored."""
         self.is_dead = False
 
     def start(self, work: Callable[[list[Ticket]], None]) -> None:
@@ -73,7 +75,7 @@ class LoopHand:
             self._loop.call_later(self._loop.lag(), self._turn)
 
     def tell(self, loop: Any, tell: Callable[[], None]) -> None:
-        self._told_at = max(self._told_at, self._loop.time() + self._loop.lag())
+        self._told_at = max(self._told_at, self._loop.time() + self.slow_by + self._loop.lag())
         self._loop.call_at(self._told_at, tell)
 
     def waiting(self) -> Iterator[Ticket]:

@@ -3,18 +3,21 @@ see what is stored all the same."""
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from roomful.client.sse import FrameReader
+from roomful.domain.agents import ModelRef
+from roomful.domain.changes import Change, SaveParts
+from roomful.domain.deltas import CallOpened, CallPiece, ModelDelta, ModelRequest
 from tests.servers.roomful import Event, View
-from tests.simulation.house import ADMIN_KEY
+from tests.simulation.house import ADMIN_KEY, Houses
 from tests.simulation.outside import SeededModels
 from tests.simulation.people import Answer, Connection, ask
-from tests.simulation.test_stories import living
+from tests.simulation.test_stories import OneForm, living
 
 MEMBERS = "/api/spaces/room/members"
 MESSAGES = "/api/spaces/room/messages"
@@ -89,3 +92,110 @@ def seen(stream: Connection) -> tuple[list[dict[str, Any]], set[str]]:
     for frame in FrameReader().feed(stream.received):
         view.apply(Event(frame.id, frame.name, json.loads(frame.data)))
     return view.state(), view.members
+
+
+class TwoForms(SeededModels):
+    """Asks for two things at once."""
+
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[Sequence[ModelDelta], None]:
+        form = '{"targetSpaceId":"room","q":"Well?"}'
+        yield [CallOpened(0, "form"), CallPiece(0, form), CallOpened(1, "form"), CallPiece(1, form)]
+
+    def find(self, ref: ModelRef) -> "TwoForms":
+        return self
+
+
+@pytest.mark.parametrize("late", ["where it is canceled", "where it is answered"])
+def test_a_canceled_run_s_message_is_final_however_late_the_news_of_an_answer(
+    tmp_path: Path, late: str
+) -> None:
+    """The answer is stored first, and heard last."""
+    with living(tmp_path, TwoForms, shared=True) as houses:
+        loop, [answers, cancels] = houses.loop, houses.machines
+
+        async def story() -> None:
+            gateway = await answers.boot()
+            await cancels.boot()
+            assert answers.hand is not None
+            assert cancels.link is not None
+            ada = await gateway.person("ada")
+            await gateway.space("room", "ada", "bot")
+            reads = cancels if late == "where it is canceled" else answers
+            assert reads.door is not None
+            stream = Connection(loop, reads.door, "GET", "/api/spaces/room/stream", ada)
+            [run] = (await ask(loop, answers.door, "POST", MESSAGES, ada, {"text": "Ask me"})).json["runs"]
+            await asyncio.sleep(2)
+            path = f"/api/runs/{run['runId']}"
+            cards = (await ask(loop, answers.door, "GET", path, ada)).json["pendingToolCalls"]
+            if reads is cancels:
+                cancels.link.slow_by = 0.4
+            else:
+                answers.hand.slow_by = 0.4
+            body = {"toolCallId": cards[0]["toolCallId"], "result": 1}
+            answering = asyncio.ensure_future(
+                ask(loop, answers.door, "POST", f"{path}/tool-results", ada, body)
+            )
+            await asyncio.sleep(0.1)
+            canceled = await ask(loop, cancels.door, "POST", f"{path}/cancel", ada)
+            assert (canceled.status, (await answering).status) == (200, 200)
+            await asyncio.sleep(5)
+            page = (await ask(loop, reads.door, "GET", MESSAGES, ada)).json["messages"]
+            assert [part["status"] for part in page[1]["parts"]] == ["complete", "canceled"]
+            assert seen(stream)[0] == page
+            stream.cut()
+            for machine in (answers, cancels):
+                await machine.stop()
+
+        loop.run(story(), until=100)
+
+
+def test_an_answer_that_nobody_waits_for_leaves_a_final_message_final(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The run ends between the look at its message and the commit of the answer."""
+    with living(tmp_path, OneForm) as houses:
+        loop, [machine] = houses.loop, houses.machines
+        _let_forms_go(houses)
+
+        async def story() -> None:
+            gateway = await machine.boot()
+            ada = await gateway.person("ada")
+            await gateway.space("room", "ada", "bot")
+            assert machine.door is not None
+            stream = Connection(loop, machine.door, "GET", "/api/spaces/room/stream", ada)
+            [run] = (await ask(loop, machine.door, "POST", MESSAGES, ada, {"text": "Ask me"})).json["runs"]
+            await asyncio.sleep(8)
+            page = (await ask(loop, machine.door, "GET", MESSAGES, ada)).json["messages"]
+            assert (page[1]["status"], page[1]["parts"][0]["status"]) == ("open", "waiting")
+            has_ended, commit = asyncio.Event(), gateway.house.store.commit
+
+            async def commit_late(changes: Sequence[Change], then: Any = None, **more: Any) -> list[Any]:
+                if any(isinstance(change, SaveParts) for change in changes):
+                    await has_ended.wait()
+                return await commit(changes, then, **more)
+
+            with monkeypatch.context() as patched:
+                patched.setattr(gateway.house.store, "commit", commit_late)
+                body = {"toolCallId": page[1]["parts"][0]["toolCallId"], "result": 1}
+                path = f"/api/runs/{run['runId']}"
+                answering = asyncio.ensure_future(
+                    ask(loop, machine.door, "POST", f"{path}/tool-results", ada, body)
+                )
+                await asyncio.sleep(5)
+                assert (await ask(loop, machine.door, "GET", path, ada)).json["status"] == "completed"
+                has_ended.set()
+                assert (await answering).status == 200
+            page = (await ask(loop, machine.door, "GET", MESSAGES, ada)).json["messages"]
+            assert (page[1]["status"], page[1]["parts"][0]["status"]) == ("final", "complete")
+            assert seen(stream)[0][:2] == page[:2]
+            stream.cut()
+            await machine.stop()
+
+        loop.run(story(), until=100)
+
+
+def _let_forms_go(houses: Houses) -> None:
+    """Whoever shows a form does not wait for its answer."""
+    for tool in houses.agents[0]["tools"]:
+        if tool["name"] == "form":
+            tool["execution"] = {"mode": "no-execution", "wait": False}

@@ -119,7 +119,8 @@ class SaveMessage(Frozen):
 
 
 class SaveParts(Frozen):
-    """These parts of a message and no others. Nothing happens when the message is gone."""
+    """These parts of a message and no others. Answers with the message as it is stored then; None when it is
+    gone, and nothing happens."""
 
     space_id: str
     message_id: str

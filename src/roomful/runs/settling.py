@@ -73,6 +73,7 @@ class Settling:
         woken = await self._follow_up(run, call) if _came_late(call) else None
         expect = ExpectCall(call.id, None if votes is None else tuple(votes))
         changes: list[Change] = [expect, SaveCalls((call,)), *kept, *more]
+        saved = slice(len(changes), len(changes) + len(call.places))
         changes += [_saved(place, messages) for place in call.places]
         if woken is not None:
             changes.append(woken.change)
@@ -80,7 +81,7 @@ class Settling:
 
         def then(results: list[Any]) -> None:
             self._announcer(inside)
-            self._announce(run, call, messages, results[-1])
+            self._announce(run, call, _as_stored(messages, results[saved]), results[-1])
             if woken is not None:
                 self._starting.began(woken)
 
@@ -176,6 +177,14 @@ def outcome_of(call: Call) -> dict[str, Json]:
 def _saved(place: Place, messages: Sequence[Message]) -> SaveParts:
     found = [part for message in messages for part in message.parts if part.id == place.part_id]
     return SaveParts(place.space_id, place.message_id, tuple(found))
+
+
+def _as_stored(messages: Sequence[Message], stored: Sequence[Message | None]) -> list[Message]:
+    """The run may have ended, and its messages with it, since they were read."""
+    now = {message.id: message for message in stored if message is not None}
+    return [
+        msgspec.structs.replace(now.get(message.id, message), parts=message.parts) for message in messages
+    ]
 
 
 def _settled(part: Part, call: Call, child: Child | Unset) -> Part:

@@ -3,7 +3,7 @@ that ended meanwhile, for they may wait for it."""
 
 from collections.abc import Mapping, Sequence
 
-from roomful.domain.events import Announcement, RunChanged
+from roomful.domain.events import Announcement, MessageChanged, RunChanged
 from roomful.domain.ports import Bus, Store
 from roomful.domain.runs import ACTIVE, ENDED, Run
 from roomful.domain.shape import UNSET, encode_json
@@ -11,11 +11,11 @@ from roomful.spaces.announcer import Announcer, space_channel
 from roomful.spaces.run_news import run_event
 
 MOST_REMEMBERED = 200
-"""Runs whose end was told, of each space."""
+"""Runs whose end was told, of each space, and messages that became final."""
 
 
 class Known:
-    """What readers of a space here know of its runs."""
+    """What readers of a space here know of its runs and of what they wrote."""
 
     def __init__(self, since: str) -> None:
         self.since = since
@@ -23,15 +23,26 @@ class Known:
         self.active: set[str] = set()
         self.ended: dict[str, None] = {}
         """Those whose end was told lately."""
+        self.final: dict[str, None] = {}
+        """Messages of runs that lately were told to be final."""
 
-    def note(self, event: RunChanged) -> None:
-        if event.status not in ENDED:
+    def note(self, event: RunChanged | MessageChanged) -> None:
+        if isinstance(event, MessageChanged):
+            if event.message.run_id is not UNSET and event.message.status == "final":
+                _remember(self.final, event.message.id)
+        elif event.status in ENDED:
+            self.active.discard(event.run_id)
+            _remember(self.ended, event.run_id)
+        else:
             self.active.add(event.run_id)
-            return
-        self.active.discard(event.run_id)
-        self.ended[event.run_id] = None
-        if len(self.ended) > MOST_REMEMBERED:
-            del self.ended[next(iter(self.ended))]
+
+    def is_past(self, event: RunChanged | MessageChanged) -> bool:
+        """Whether what readers were told before came later. Who settles a card need not be the one who ends
+        its run: what is heard last of the two may have been stored first, and the other one holds it."""
+        if isinstance(event, RunChanged):
+            return self.has_ended(event)
+        message = event.message
+        return message.status == "open" and (message.id in self.final or message.run_id in self.ended)
 
     def has_ended(self, event: RunChanged) -> bool:
         """Whether it was told already that the run ended so."""
@@ -41,6 +52,13 @@ class Known:
         """Whether its end has still to be told."""
         is_recent = run.ended_at is not UNSET and run.ended_at >= self.since
         return run.id in self.active or (is_recent and run.id not in self.ended)
+
+
+def _remember(those: dict[str, None], id: str) -> None:
+    """As one of the last."""
+    those[id] = None
+    if len(those) > MOST_REMEMBERED:
+        del those[next(iter(those))]
 
 
 class CatchingUp:

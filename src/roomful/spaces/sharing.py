@@ -50,6 +50,9 @@ SLEPT_SECONDS = 2.0
 
 MOST_TAKEN = 1000
 
+_KNOWN = (RunChanged, MessageChanged)
+"""Of these it is remembered what was told last."""
+
 log = logging.getLogger("roomful.spaces")
 
 
@@ -181,15 +184,17 @@ class Sharing:
     def _announced(self, announcements: Sequence[Announcement]) -> None:
         self._telling.announced(announcements)
         for announcement in announcements:
+            if isinstance(announcement.event, MessageChanged) and self._is_past(announcement):
+                self._bus.renew([space_channel(announcement.space_id)])
             self._note(announcement)
 
     def _note(self, announcement: Announcement) -> None:
         followed = self._followed.get(announcement.space_id)
         if followed is None:
             return
-        if isinstance(announcement.event, RunChanged):
+        if isinstance(announcement.event, _KNOWN):
             followed.known.note(announcement.event)
-        elif (event := overtakable(announcement.event)) is not None:
+        if (event := overtakable(announcement.event)) is not None:
             self._in_background(self._compare(event))
 
     async def _compare(self, event: Overtakable) -> None:
@@ -257,16 +262,17 @@ class Sharing:
             return
         if news.batch:
             self._moments.before(sender, news.batch, news.space_id)
-        if self._was_told(announcement):
+        if self._is_past(announcement):
             return
         self._note(announcement)
         self._fold_own(announcement)
         self._announcer.hear(announcement, in_step=self._is_in_step(sender, news.space_id))
 
-    def _was_told(self, announcement: Announcement) -> bool:
-        """Whether it is the end of a run that readers here know of, because it was found to be stored."""
+    def _is_past(self, announcement: Announcement) -> bool:
+        """Whether readers here know what came of it: the end of a run that was found to be stored, or a
+        message that another process made final."""
         followed, event = self._followed.get(announcement.space_id), announcement.event
-        return followed is not None and isinstance(event, RunChanged) and followed.known.has_ended(event)
+        return followed is not None and isinstance(event, _KNOWN) and followed.known.is_past(event)
 
     def _is_in_step(self, sender: str, space_id: str) -> bool:
         return (followed := self._followed.get(space_id)) is not None and sender in followed.in_step

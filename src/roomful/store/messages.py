@@ -117,14 +117,15 @@ def save_parts(space_id: str, message_id: str, parts: Sequence[Part]) -> Write:
     """Read and written in one transaction: others may settle other parts at the same time."""
     encoded = [encode_json(part) for part in parts]
 
-    def write(db: Database) -> None:
+    def write(db: Database) -> Message | None:
         rows = db.rows(_FIND, (message_id, space_id))
         if not rows:
-            return
+            return None
         message = _decode(rows[0][1])
         fresh = {part.id: part for part in map(_decode_part, encoded)}
         message.parts = [fresh.get(part.id, part) for part in message.parts]
         db.count(_SAVE, (*_facts(message), *_around_seq(message), message_id, space_id))
+        return message
 
     return write
 
