@@ -3,20 +3,26 @@
 import asyncio
 import contextlib
 import random
-from collections.abc import Iterator
+from collections.abc import Awaitable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from roomful.client.sse import FrameReader
 from roomful.domain.agents import ModelRef
+from roomful.domain.changes import Change
 from roomful.domain.deltas import AssistantMessage, CallOpened, CallPiece, ModelRequest, TextPiece
 from roomful.domain.ports import Hear
+from roomful.domain.run_changes import SaveRun
+from roomful.domain.runs import Run
 from tests.simulation.history import empty_database, tools
 from tests.simulation.house import ADMIN_KEY, Houses, Machine
 from tests.simulation.loop import SimLoop
 from tests.simulation.outside import SeededEgress, SeededModels
 from tests.simulation.people import Answer, Connection, ask
+
+ENDS = ("run.completed", "run.canceled", "run.failed")
 
 
 class OneForm(SeededModels):
@@ -114,6 +120,50 @@ def test_a_run_whose_cancel_fails_is_not_left_behind(tmp_path: Path, seconds: fl
             return told.json["status"]
 
         assert loop.run(story(), until=200) in ("canceled", "waiting_tool")
+
+
+@pytest.mark.parametrize("what", ["is canceled", "is out of time", "is canceled and out of time"])
+def test_what_happens_to_a_run_while_its_end_is_stored_comes_too_late(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, what: str
+) -> None:
+    with living(tmp_path, OneForm) as houses:
+        loop, [machine] = houses.loop, houses.machines
+        houses.agents[0]["limits"] = {"runSeconds": 6}
+
+        async def story() -> tuple[str, list[str]]:
+            gateway = await machine.boot()
+            ada = await gateway.person("ada")
+            await gateway.space("room", "ada", "bot")
+            assert machine.door is not None
+            stream = Connection(loop, machine.door, "GET", "/api/spaces/room/stream", ada)
+            path = "/api/spaces/room/messages"
+            [run] = (await ask(loop, machine.door, "POST", path, ada, {"text": "Ask me"})).json["runs"]
+            path = f"/api/runs/{run['runId']}"
+            await asyncio.sleep(8)
+            store, commit = gateway.house.store, gateway.house.store.commit
+            canceling: list[asyncio.Future[Run]] = []
+
+            def committing(changes: Sequence[Change], *more: Any, **named: Any) -> Awaitable[list[Any]]:
+                if any(isinstance(one, SaveRun) and one.run.status == "completed" for one in changes):
+                    assert machine.hand is not None
+                    machine.hand.slow_by = 2 if "out of time" in what else 0
+                    if "canceled" in what:
+                        canceling.append(asyncio.ensure_future(gateway.house.worker.cancel(run["runId"])))
+                return commit(changes, *more, **named)
+
+            monkeypatch.setattr(store, "commit", committing)
+            [card] = (await ask(loop, machine.door, "GET", path, ada)).json["pendingToolCalls"]
+            body = {"toolCallId": card["toolCallId"], "result": 1}
+            await ask(loop, machine.door, "POST", f"{path}/tool-results", ada, body)
+            await asyncio.sleep(20)
+            assert [(await run).status for run in canceling] == ["completed"] * ("canceled" in what)
+            stored = (await ask(loop, machine.door, "GET", path, ada)).json["status"]
+            stream.cut()
+            await machine.stop()
+            told = [frame.name for frame in FrameReader().feed(stream.received)]
+            return stored, [name for name in told if name in ENDS]
+
+        assert loop.run(story(), until=200) == ("completed", ["run.completed"])
 
 
 @pytest.mark.parametrize(

@@ -86,9 +86,9 @@ class RunLoop:
         except OverBound as bound:
             await self._stop_at(voice, bound)
         except TimeoutError:
-            await self._stop_at(
-                voice, OverBound("runSeconds", "the run took longer than it may (limits.runSeconds)")
-            )
+            bound = OverBound("runSeconds", "the run took longer than it may (limits.runSeconds)")
+            if not voice.run.ended:
+                await self._stop_at(voice, bound)
         except Unavailable as error:
             log.warning("run %s stops until the store is back: %s", voice.run.id, error.detail)
         except RoomfulError as error:

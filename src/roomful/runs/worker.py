@@ -251,7 +251,7 @@ class Worker:
                 voice.abandon()
                 return
             if run.id in self._stopping:
-                if not await self._could_end_canceled(voice, *self._stopping[run.id]):
+                if not run.ended and not await self._could_end_canceled(voice, *self._stopping[run.id]):
                     self._left[run.id] = voice
                     return
             else:

@@ -2,6 +2,7 @@
 it waits for it. Every write carries the run's lease."""
 
 import asyncio
+import contextlib
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -106,9 +107,11 @@ class Outbox:
 
 
 async def _to_its_end(commit: asyncio.Future[Any]) -> None:
-    """Whoever is canceled meanwhile knows afterwards whether it was stored."""
+    """Whoever is canceled meanwhile, and be it twice, knows afterwards whether it was stored."""
     try:
         await asyncio.shield(commit)
     except asyncio.CancelledError:
-        await asyncio.wait([commit])
+        while not commit.done():
+            with contextlib.suppress(asyncio.CancelledError):
+                await asyncio.wait([commit])
         raise
