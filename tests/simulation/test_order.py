@@ -3,7 +3,7 @@ see what is stored all the same."""
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,8 @@ import pytest
 from roomful.client.sse import FrameReader
 from roomful.domain.agents import ModelRef
 from roomful.domain.changes import Change, SaveParts
-from roomful.domain.deltas import CallOpened, CallPiece, ModelDelta, ModelRequest
+from roomful.domain.deltas import CallOpened, CallPiece, ModelRequest
+from roomful.domain.ports import Hear
 from tests.servers.roomful import Event, View
 from tests.simulation.house import ADMIN_KEY, Houses
 from tests.simulation.outside import SeededModels
@@ -97,9 +98,9 @@ def seen(stream: Connection) -> tuple[list[dict[str, Any]], set[str]]:
 class TwoForms(SeededModels):
     """Asks for two things at once."""
 
-    async def stream(self, request: ModelRequest) -> AsyncGenerator[Sequence[ModelDelta], None]:
+    async def ask(self, request: ModelRequest, hear: Hear) -> None:
         form = '{"targetSpaceId":"room","q":"Well?"}'
-        yield [CallOpened(0, "form"), CallPiece(0, form), CallOpened(1, "form"), CallPiece(1, form)]
+        hear([CallOpened(0, "form"), CallPiece(0, form), CallOpened(1, "form"), CallPiece(1, form)])
 
     def find(self, ref: ModelRef) -> "TwoForms":
         return self
