@@ -113,6 +113,11 @@ class Lease(Noun):
     owner: str
     fence: int
 
+    @property
+    def is_first(self) -> bool:
+        """Whether nobody has driven the run before, so that it has said and called nothing yet."""
+        return self.fence == 1
+
 
 class Place(Noun):
     """Where a call shows itself. Decided when the call opens; does not change afterwards."""

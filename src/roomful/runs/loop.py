@@ -99,14 +99,16 @@ class RunLoop:
 
     async def _drive(self, voice: Voice, clock: asyncio.Timeout) -> None:
         run = voice.run
-        voice.resume(await self._store.open_messages(run.id))
+        is_new = voice.lease.is_first
+        if not is_new:
+            voice.resume(await self._store.open_messages(run.id))
         voice.trail = await find_trail(self._store, run)
         agent = await self._equip(run)
         run.at_work_since = voice.iso()
         if agent.spec.limits.run_seconds is not None:
             clock.reschedule(asyncio.get_running_loop().time() + agent.spec.limits.run_seconds)
             voice.keep([SaveRun(msgspec.structs.replace(run))])
-        past = await read_past(self._store, run.id)
+        past = Past() if is_new else await read_past(self._store, run.id)
         run.learn(*read_at_first(run), *read_by_calls(past.calls))
         done = await self._take_up(voice, past, agent)
         if await self._has_said_all(voice, past) and await self._is_finished(voice, agent):

@@ -9,9 +9,11 @@ from roomful.domain.runs import SETTLED, Call, Step
 
 
 class Past(msgspec.Struct):
-    steps: list[Step]
-    calls: list[Call]
-    cut_step: int | None
+    """By itself, that of a run that has not begun."""
+
+    steps: list[Step] = []
+    calls: list[Call] = []
+    cut_step: int | None = None
     """A step whose end was never stored although some of its calls were: it ends with those."""
     unsaved_step: Step | None = None
     written: dict[int, Step] = {}
