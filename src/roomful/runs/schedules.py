@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from itertools import islice, takewhile
 from zoneinfo import ZoneInfo
 
@@ -51,7 +52,14 @@ def go_on(plan: Plan, due: float, now: float) -> tuple[float | None, int]:
 
 def iso_of(seconds: float) -> str:
     """As a clock writes it."""
-    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    whole, part = divmod(round(seconds * 1e6), 1_000_000)
+    return f"{_second(whole)}.{part // 1000:03}Z"
+
+
+@lru_cache(maxsize=64)
+def _second(whole: int) -> str:
+    """Clocks are asked many times a second, and all but the fraction is the same each time."""
+    return datetime.fromtimestamp(whole, UTC).replace(tzinfo=None).isoformat()
 
 
 def seconds_of(iso: str) -> float:
