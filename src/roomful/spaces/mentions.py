@@ -43,6 +43,8 @@ def find_mentions(text: str, members: Sequence[Member]) -> list[str]:
 
     A name counts only when one member alone has it; code and quotes mention nobody.
     """
+    if "@" not in text:
+        return []
     plain = _CODE.sub(lambda match: " " * len(match.group()), text)
     labels = _Labels(members)
     found = (_named_at(plain, mark.end(), labels) for mark in _MARK.finditer(plain))
