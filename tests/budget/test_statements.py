@@ -155,7 +155,7 @@ SMALL = frozenset({"writers"})
 SORTED = {
     "FROM members m JOIN entities e": "the members of one space, in the order in which they came",
     "FROM members m JOIN spaces s": "the spaces of one member",
-    "FROM members own JOIN members m": "the members of the spaces of one agent",
+    "FROM members own JOIN spaces s": "the members of one member's spaces",
     "FROM memories": "what one agent keeps, which is bounded",
     "FROM goals": "the goals of one agent, which are bounded",
     "FROM runs WHERE ended_at IS NULL AND (id = ?": "the runs under way of one root, which are bounded",

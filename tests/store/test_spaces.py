@@ -153,8 +153,12 @@ async def test_the_members_of_all_spaces_of_somebody_are_those_of_each(
         clock.seconds += 1
         await store.commit([PutMember(space_id, newcomer, "reader")])
 
-    assert await store.fellows("ann") == {id: await store.members(id) for id in ("s", "t", "u")}
-    assert await store.fellows("nobody") == {}
+    own = [(space("s"), await store.members("s")), (space("t"), await store.members("t"))]
+    assert await store.company("ann") == [*own, (space("u"), await store.members("u"))]
+    assert await store.company("ann", "t") == own[1:]
+    assert await store.company("ann", "v") == []
+    assert await store.company("ann", "nowhere") == []
+    assert await store.company("nobody") == []
 
 
 async def test_a_member_is_called_by_its_name_of_today(store: Store) -> None:

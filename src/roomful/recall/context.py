@@ -37,10 +37,16 @@ class Scene(msgspec.Struct, frozen=True):
 
 
 async def look_around(store: Store, agent_id: str) -> Scene:
-    writable = [space for space, role in await store.spaces_of(agent_id) if role != "reader"]
-    fellows = await store.fellows(agent_id)
-    members = {space.id: fellows.get(space.id, []) for space in writable}
-    return Scene(spaces=tuple(writable), members=members)
+    found = await store.company(agent_id)
+    writable = [(space, members) for space, members in found if _may_speak(agent_id, members)]
+    return Scene(
+        spaces=tuple(space for space, _ in writable),
+        members={space.id: members for space, members in writable},
+    )
+
+
+def _may_speak(entity_id: str, members: Sequence[Member]) -> bool:
+    return any(member.entity_id == entity_id and member.may_write for member in members)
 
 
 class Told(msgspec.Struct, frozen=True):

@@ -140,8 +140,10 @@ class Record:
     async def members(self, space_id: str) -> list[Member]:
         return await spaces.members(self._reader, space_id)
 
-    async def fellows(self, entity_id: str) -> dict[str, list[Member]]:
-        return await spaces.fellows(self._reader, entity_id)
+    async def company(
+        self, entity_id: str, space_id: str | None = None
+    ) -> list[tuple[Space, list[Member]]]:
+        return await spaces.company(self._reader, entity_id, space_id)
 
     async def joined(self, space_id: str) -> dict[str, float]:
         return await spaces.joined(self._reader, space_id)

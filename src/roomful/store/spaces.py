@@ -1,5 +1,8 @@
 """Spaces and who is in them."""
 
+from itertools import groupby
+from operator import itemgetter
+
 import msgspec
 
 from roomful.domain.errors import Conflict, NotFound
@@ -40,10 +43,13 @@ UPDATE members SET read_seq = (
 _MEMBERS = """
 SELECT e.id, e.name, e.kind, m.role FROM members m JOIN entities e ON e.id = m.entity_id
 WHERE m.space_id = ? ORDER BY m.joined_at, e.id"""
-_FELLOWS = """
-SELECT m.space_id, e.id, e.name, e.kind, m.role
-FROM members own JOIN members m ON m.space_id = own.space_id JOIN entities e ON e.id = m.entity_id
-WHERE own.entity_id = ? ORDER BY m.space_id, m.joined_at, e.id"""
+_COMPANY = """
+SELECT s.body, e.id, e.name, e.kind, m.role
+FROM members own JOIN spaces s ON s.id = own.space_id JOIN members m ON m.space_id = own.space_id
+  JOIN entities e ON e.id = m.entity_id
+WHERE own.entity_id = ?{narrower} ORDER BY s.created_at, s.id, m.joined_at, e.id"""
+_COMPANY_OF_ALL = _COMPANY.format(narrower="")
+_COMPANY_OF_ONE = _COMPANY.format(narrower=" AND own.space_id = ?")
 _SPACES_OF = """
 SELECT s.body, m.role FROM members m JOIN spaces s ON s.id = m.space_id
 WHERE m.entity_id = ? ORDER BY s.created_at, s.id"""
@@ -174,11 +180,13 @@ async def members(reader: Reader, space_id: str) -> list[Member]:
     return [Member(*row) for row in await reader.rows(_MEMBERS, (space_id,))]
 
 
-async def fellows(reader: Reader, entity_id: str) -> dict[str, list[Member]]:
-    found: dict[str, list[Member]] = {}
-    for space_id, *member in await reader.rows(_FELLOWS, (entity_id,)):
-        found.setdefault(space_id, []).append(Member(*member))
-    return found
+async def company(reader: Reader, entity_id: str, space_id: str | None) -> list[tuple[Space, list[Member]]]:
+    if space_id is None:
+        rows = await reader.rows(_COMPANY_OF_ALL, (entity_id,))
+    else:
+        rows = await reader.rows(_COMPANY_OF_ONE, (entity_id, space_id))
+    by_space = groupby(rows, key=itemgetter(0))
+    return [(_decode_space(body), [Member(*row[1:]) for row in group]) for body, group in by_space]
 
 
 async def joined(reader: Reader, space_id: str) -> dict[str, float]:
