@@ -92,13 +92,13 @@ async def _delegations(house: CountedHouse) -> list[Statement]:
 
 
 REQUESTS = {
-    "a message": Request(_post, 8, "space, role, members, awaited replies; place, message, number, commit"),
+    "a message": Request(_post, 6, "space with members, awaited replies; place, message, number, commit"),
     "a message that wakes an agent": Request(
-        _wake, 10, "as a message, and the agent, its run, and where that shows itself"
+        _wake, 8, "as a message, and the agent, its run, and where that shows itself"
     ),
-    "a page": Request(_page, 3, "space, role, messages"),
+    "a page": Request(_page, 2, "space with role, messages"),
     "a snapshot": Request(
-        _snapshot, 7, "a page, members, active runs; space and role again once nothing can be missed"
+        _snapshot, 5, "a page, members, active runs; space and role again once nothing can be missed"
     ),
     "everything of somebody in ten spaces": Request(
         _everything, 32, "my spaces, before and after; of each a page, its members and active runs"
@@ -108,7 +108,7 @@ REQUESTS = {
         _answer, 20, "run, call, agent, message, roles; call, part, run, audit and number", calling("form")
     ),
     "a page with 50 delegations": Request(
-        _delegations, 4, "a page, and all that is below it at once", calling("ask_scout", repeat=50)
+        _delegations, 3, "a page, and all that is below it at once", calling("ask_scout", repeat=50)
     ),
 }
 

@@ -142,6 +142,9 @@ async def test_members_are_listed_in_the_order_they_joined(store: Store, clock: 
     assert await store.role("s", "zed") == "reader"
     assert await store.role("s", "nobody") is None
     assert await store.role("nowhere", "ann") is None
+    assert await store.space_and_role("s", "zed") == (space("s"), "reader")
+    assert await store.space_and_role("s", "nobody") == (space("s"), None)
+    assert await store.space_and_role("nowhere", "ann") == (None, None)
 
 
 async def test_the_members_of_all_spaces_of_somebody_are_those_of_each(

@@ -78,11 +78,10 @@ class Intake:
         key: str | None = None,
         digest: bytes = b"",
     ) -> Posted:
-        space = await self._access.space(principal, space_id, "write")
+        space, members = await self._access.company(principal, space_id)
         if key is not None and (known := await self._store.known_answer(principal.entity_id, key)):
             return await self._again(space_id, known, digest)
         self._admit(principal, space_id)
-        members = await self._store.members(space_id)
         message = self._message(
             principal.entity_id, space_id, checked_text(text, attachments), members, mentions
         )
@@ -134,8 +133,7 @@ class Intake:
 
     async def ask_again(self, principal: Principal, message: Message, agent_id: str | None) -> Run | None:
         """A message that was said before starts a new run of the agent, or of the first one it woke."""
-        space = await self._access.space(principal, message.space_id, "write")
-        members = await self._store.members(space.id)
+        space, members = await self._access.company(principal, message.space_id)
         woken = [agent_id] if agent_id else who_wakes(space, members, message.entity_id, message.mentions)
         agent = await self._store.agent(woken[0]) if woken else None
         if agent is None or message.deleted:

@@ -8,7 +8,7 @@ from roomful.domain.entities import Principal
 from roomful.domain.errors import Forbidden, NotFound
 from roomful.domain.ports import Store
 from roomful.domain.runs import Run
-from roomful.domain.spaces import Role, Space
+from roomful.domain.spaces import Member, Role, Space
 from roomful.spaces.blobs import may_have
 from roomful.spaces.trails import spaces_showing
 
@@ -36,8 +36,7 @@ class Access:
     async def space(self, principal: Principal, space_id: str, action: Action) -> Space:
         """The space, if this principal may do this there. `write` is to speak as a member: the operator's
         key does not, it names whom it acts for."""
-        space = await self._store.space(space_id)
-        role = await self._store.role(space_id, principal.entity_id)
+        space, role = await self._store.space_and_role(space_id, principal.entity_id)
         if space is None or (role is None and not principal.is_admin):
             raise no_space(space_id)
         if action == "write":
@@ -45,6 +44,17 @@ class Access:
         elif action == "own" and role != "owner" and not principal.is_admin:
             raise Forbidden(f"only an owner of {space_id!r} or the admin may do this")
         return space
+
+    async def company(self, principal: Principal, space_id: str) -> tuple[Space, list[Member]]:
+        """The space and its members, if this principal may speak there."""
+        found = await self._store.company(principal.entity_id, space_id)
+        if not found:
+            space = await self.space(principal, space_id, "write")
+            return space, await self._store.members(space_id)
+        [(space, members)] = found
+        me = next(member for member in members if member.entity_id == principal.entity_id)
+        _check_write(principal, me.role)
+        return space, members
 
     async def may_read(self, principal: Principal, space_id: str) -> bool:
         return principal.is_admin or await self._store.role(space_id, principal.entity_id) is not None

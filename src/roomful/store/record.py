@@ -137,12 +137,13 @@ class Record:
     async def role(self, space_id: str, entity_id: str) -> Role | None:
         return await spaces.role(self._reader, space_id, entity_id)
 
+    async def space_and_role(self, space_id: str, entity_id: str) -> tuple[Space | None, Role | None]:
+        return await spaces.space_and_role(self._reader, space_id, entity_id)
+
     async def members(self, space_id: str) -> list[Member]:
         return await spaces.members(self._reader, space_id)
 
-    async def company(
-        self, entity_id: str, space_id: str | None = None
-    ) -> list[tuple[Space, list[Member]]]:
+    async def company(self, entity_id: str, space_id: str | None = None) -> list[tuple[Space, list[Member]]]:
         return await spaces.company(self._reader, entity_id, space_id)
 
     async def joined(self, space_id: str) -> dict[str, float]:

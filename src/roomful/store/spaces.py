@@ -53,6 +53,9 @@ _COMPANY_OF_ONE = _COMPANY.format(narrower=" AND own.space_id = ?")
 _SPACES_OF = """
 SELECT s.body, m.role FROM members m JOIN spaces s ON s.id = m.space_id
 WHERE m.entity_id = ? ORDER BY s.created_at, s.id"""
+_SPACE_AND_ROLE = """
+SELECT s.body, m.role FROM spaces s LEFT JOIN members m ON m.space_id = s.id AND m.entity_id = ?
+WHERE s.id = ?"""
 _OUTSIDE = """
 SELECT space_id, entity_id FROM members WHERE entity_id IN (
   SELECT id FROM entities WHERE kind = 'agent' AND id NOT IN (SELECT id FROM agents)
@@ -174,6 +177,11 @@ async def role(reader: Reader, space_id: str, entity_id: str) -> Role | None:
         "SELECT role FROM members WHERE space_id = ? AND entity_id = ?", (space_id, entity_id)
     )
     return rows[0][0] if rows else None
+
+
+async def space_and_role(reader: Reader, space_id: str, entity_id: str) -> tuple[Space | None, Role | None]:
+    rows = await reader.rows(_SPACE_AND_ROLE, (entity_id, space_id))
+    return (_decode_space(rows[0][0]), rows[0][1]) if rows else (None, None)
 
 
 async def members(reader: Reader, space_id: str) -> list[Member]:
