@@ -76,6 +76,14 @@ class Descent(msgspec.Struct, frozen=True):
     steps: list[Step]
 
 
+class Notes(msgspec.Struct, frozen=True):
+    """What an agent noted, each kind in the order in which it is read alone."""
+
+    memories: list[Memory]
+    goals: list[Goal]
+    plans: list[Plan]
+
+
 class Figures(msgspec.Struct, frozen=True):
     """What a store did since it was opened, and what it has before it."""
 
@@ -239,6 +247,10 @@ class Store(Protocol):
 
     async def goals_of(self, agent_id: str) -> list[Goal]:
         """Newest first."""
+        ...
+
+    async def notes_of(self, agent_id: str) -> Notes:
+        """What these three give, in one read."""
         ...
 
     async def steps(self, run_id: str) -> list[Step]: ...

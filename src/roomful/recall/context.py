@@ -62,18 +62,17 @@ class Told(msgspec.Struct, frozen=True):
 async def describe(store: Store, history: History, agent: AgentSpec, run: Run, scene: Scene) -> Told:
     if run.called_as is not UNSET and run.called_as.is_inline and not run.called_as.include_context:
         return Told(system=_who(agent), notes="")
-    memories = await store.memories_of(run.agent_id)
-    goals = await store.goals_of(run.agent_id)
-    plans = await store.plans_of(run.agent_id)
+    noted = await store.notes_of(run.agent_id)
     active = await store.runs(agent_id=run.agent_id, statuses=ACTIVE, limit=OTHER_RUNS + 1)
     others = [other for other in active if other.id != run.id]
-    sources = [note.space_id for note in (*memories, *goals, *plans)] + [_began_in(other) for other in others]
+    sources = [note.space_id for note in (*noted.memories, *noted.goals, *noted.plans)]
+    sources += [_began_in(other) for other in others]
     scope = await scope_at(store, run.agent_id, place_of(run), sources, scene.members)
     told = await _facts(store, history, agent, run, scene)
     told += _elsewhere([other for other in others if scope.covers(_began_in(other))])
-    memories = [memory for memory in memories if scope.covers(memory.space_id)]
-    goals = [goal for goal in goals if scope.covers(goal.space_id)]
-    plans = [plan for plan in plans if plan.next_at and scope.covers(plan.space_id)]
+    memories = [memory for memory in noted.memories if scope.covers(memory.space_id)]
+    goals = [goal for goal in noted.goals if scope.covers(goal.space_id)]
+    plans = [plan for plan in noted.plans if plan.next_at and scope.covers(plan.space_id)]
     notes = write_notes(memories, goals, plan_lines(plans))
     shared = _told_of(run, scene)
     read = (*([shared] if shared else ()), *spaces_of([*memories, *goals, *plans]))

@@ -9,7 +9,7 @@ from roomful.domain.shape import encode_json
 from roomful.store.database import Database, Reader, Write
 from roomful.store.memories import check_count, lock_agent
 
-_decode = msgspec.json.Decoder(Goal).decode
+decode = msgspec.json.Decoder(Goal).decode
 
 _PUT = """
 INSERT INTO goals (id, agent_id, space_id, created_at, updated_at, body) VALUES (?, ?, ?, ?, ?, ?)
@@ -45,4 +45,4 @@ async def goals_of(reader: Reader, agent_id: str) -> list[Goal]:
     rows = await reader.rows(
         "SELECT body FROM goals WHERE agent_id = ? ORDER BY updated_at DESC, id", (agent_id,)
     )
-    return [_decode(body) for (body,) in rows]
+    return [decode(body) for (body,) in rows]

@@ -30,7 +30,7 @@ def put_memories(agent_id: str, memories: Sequence[Memory], most: int) -> Write:
 
     def write(db: Database) -> list[Memory]:
         lock_agent(db, agent_id)
-        stored = [_as_stored(db.rows(_PUT, row)[0][0], row[-1]) for row in rows]
+        stored = [as_stored(db.rows(_PUT, row)[0][0], row[-1]) for row in rows]
         check_count(db, "memories", agent_id, most)
         return stored
 
@@ -47,7 +47,7 @@ def remove_memories(agent_id: str, places: Sequence[tuple[str | None, str]]) -> 
 
 
 async def memories_of(reader: Reader, agent_id: str) -> list[Memory]:
-    return [_as_stored(*row) for row in await reader.rows(_OF_AGENT, (agent_id,))]
+    return [as_stored(*row) for row in await reader.rows(_OF_AGENT, (agent_id,))]
 
 
 def lock_agent(db: Database, agent_id: str) -> None:
@@ -62,7 +62,7 @@ def check_count(db: Database, table: str, agent_id: str, most: int) -> None:
         raise OverBound(table, f"an agent may have {most} {table}, and these would make {count}")
 
 
-def _as_stored(created_at: str, body: str) -> Memory:
+def as_stored(created_at: str, body: str) -> Memory:
     """A memory that is set again keeps the time when it was first made."""
     memory = _decode(body)
     memory.created_at = created_at

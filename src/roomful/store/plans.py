@@ -10,7 +10,7 @@ from roomful.domain.shape import encode_json
 from roomful.store.database import Database, Reader, Write
 from roomful.store.memories import lock_agent
 
-_decode = msgspec.json.Decoder(Plan).decode
+decode = msgspec.json.Decoder(Plan).decode
 
 _PUT = """
 INSERT INTO plans (id, agent_id, next_at, updated_at, body) VALUES (?, ?, ?, ?, ?)
@@ -46,7 +46,7 @@ def expect_plan(plan: Plan) -> Write:
 
     def write(db: Database) -> None:
         rows = db.rows("SELECT body FROM plans WHERE id = ? FOR NO KEY UPDATE", (expected.id,))
-        if not rows or _decode(rows[0][0]) != expected:
+        if not rows or decode(rows[0][0]) != expected:
             raise Conflict(f"Plan {expected.id} was changed meanwhile.")
 
     return write
@@ -70,7 +70,12 @@ def remove_plans_of(agent_id: str) -> Write:
 
 async def plans_of(reader: Reader, agent_id: str) -> list[Plan]:
     rows = await reader.rows("SELECT body FROM plans WHERE agent_id = ?", (agent_id,))
-    return sorted((_decode(body) for (body,) in rows), key=lambda plan: (plan.created_at, plan.id))
+    return sorted((decode(body) for (body,) in rows), key=made)
+
+
+def made(plan: Plan) -> tuple[str, str]:
+    """Plans are read in the order of their making."""
+    return plan.created_at, plan.id
 
 
 async def due_plans(reader: Reader, now: str, limit: int) -> list[Plan]:
@@ -78,4 +83,4 @@ async def due_plans(reader: Reader, now: str, limit: int) -> list[Plan]:
         "SELECT body FROM plans WHERE next_at IS NOT NULL AND next_at <= ? ORDER BY next_at, id LIMIT ?",
         (now, limit),
     )
-    return [_decode(body) for (body,) in rows]
+    return [decode(body) for (body,) in rows]

@@ -19,7 +19,7 @@ from roomful.domain.mcp import Pinned
 from roomful.domain.memories import Memory
 from roomful.domain.messages import Message
 from roomful.domain.plans import Plan
-from roomful.domain.ports import Clock, Descent, Figures, KnownAnswer, StoredMessage
+from roomful.domain.ports import Clock, Descent, Figures, KnownAnswer, Notes, StoredMessage
 from roomful.domain.runs import Call, Handed, Run, RunStatus, Step
 from roomful.domain.spaces import Member, MySpace, Role, Space
 from roomful.store import (
@@ -32,6 +32,7 @@ from roomful.store import (
     mcp_pins,
     memories,
     messages,
+    notes,
     people,
     plans,
     remembered,
@@ -227,6 +228,9 @@ class Record:
 
     async def goals_of(self, agent_id: str) -> list[Goal]:
         return await goals.goals_of(self._reader, agent_id)
+
+    async def notes_of(self, agent_id: str) -> Notes:
+        return await notes.notes_of(self._reader, agent_id)
 
     async def steps(self, run_id: str) -> list[Step]:
         return await calls.steps(self._reader, run_id)
