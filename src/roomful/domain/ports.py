@@ -181,6 +181,10 @@ class Store(Protocol):
         """Newest first."""
         ...
 
+    async def began_before(self, run: Run, space_id: str) -> str:
+        """When the agent's run before this one in the space was made; empty if there was none."""
+        ...
+
     async def calls(self, run_id: str) -> list[Call]:
         """In the order in which the model made them."""
         ...

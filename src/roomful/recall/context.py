@@ -21,8 +21,6 @@ HISTORY_MESSAGES = 20
 PREVIEW = 400
 """Characters of a tool's input or output in the history; the agent can read the rest with a tool."""
 OTHER_RUNS = 20
-EARLIER_RUNS = 5
-"""How far to look back for the run before this one: others may have begun since."""
 NEW = "--- new since your last run here ---"
 
 
@@ -139,7 +137,7 @@ def _places(scene: Scene, run: Run) -> str:
 async def _recently(store: Store, history: History, run: Run, space_id: str, scene: Scene) -> list[str]:
     names = {member.entity_id: member.name for member in scene.members.get(space_id, ())}
     messages = await history.recent(space_id, run.agent_id, HISTORY_MESSAGES)
-    seen_until = await _last_run_began(store, run, space_id)
+    seen_until = await store.began_before(run, space_id)
     lines: list[str] = []
     for message in messages:
         summary = in_words(message)
@@ -150,13 +148,6 @@ async def _recently(store: Store, history: History, run: Run, space_id: str, sce
             seen_until = ""
         lines.append(f"{names.get(message.entity_id, message.entity_id)}: {summary}")
     return lines
-
-
-async def _last_run_began(store: Store, run: Run, space_id: str) -> str:
-    """When the run before this one began here; empty when there was none."""
-    runs = await store.runs(agent_id=run.agent_id, space_id=space_id, limit=EARLIER_RUNS)
-    me = (run.created_at, run.id)
-    return next((one.created_at for one in runs if (one.created_at, one.id) < me), "")
 
 
 def in_words(message: Message, limit: int = PREVIEW) -> str:

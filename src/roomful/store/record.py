@@ -166,6 +166,9 @@ class Record:
     ) -> list[Run]:
         return await runs.runs(self._reader, agent_id, space_id, statuses, limit)
 
+    async def began_before(self, run: Run, space_id: str) -> str:
+        return await runs.began_before(self._reader, run, space_id)
+
     async def unowned_runs(self) -> list[str]:
         return await runs.unowned_runs(self._reader)
 

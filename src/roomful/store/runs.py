@@ -42,6 +42,10 @@ _UNOWNED = f"""
 SELECT r.id FROM runs r LEFT JOIN workers w ON w.id = r.owner
 WHERE {_IS_ACTIVE} AND r.status IN ('queued', 'running') AND (w.id IS NULL OR w.until < moment())
 ORDER BY r.created_at, r.id LIMIT ?"""
+_BEFORE = """
+SELECT s.created_at FROM run_spaces s JOIN runs r ON r.id = s.run_id
+WHERE s.space_id = ? AND (s.created_at, s.run_id) < (?, ?) AND r.agent_id = ?
+ORDER BY s.created_at DESC, s.run_id DESC LIMIT 1"""
 _ALIVE = """
 INSERT INTO workers (id, until) VALUES (?, moment() + ?)
 ON CONFLICT (id) DO UPDATE SET until = excluded.until"""
@@ -180,6 +184,11 @@ async def runs(
         params.extend(statuses)
     sql = f"SELECT r.body FROM {tables} WHERE {' AND '.join(where)} ORDER BY {order} LIMIT ?"
     return [_decode(body) for (body,) in await reader.rows(sql, (*params, limit))]
+
+
+async def began_before(reader: Reader, run: Run, space_id: str) -> str:
+    rows = await reader.rows(_BEFORE, (space_id, run.created_at, run.id, run.agent_id))
+    return rows[0][0] if rows else ""
 
 
 async def unowned_runs(reader: Reader) -> list[str]:
