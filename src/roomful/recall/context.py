@@ -55,6 +55,8 @@ class Told(msgspec.Struct, frozen=True):
     notes: str
     read_spaces: Sequence[str] = ()
     """The spaces whose content both hold, beside the one where the run began."""
+    recent: Sequence[Message] = ()
+    """The last messages where the run began, told or not, as the agent sees them."""
 
 
 async def describe(store: Store, history: History, agent: AgentSpec, run: Run, scene: Scene) -> Told:
@@ -66,24 +68,18 @@ async def describe(store: Store, history: History, agent: AgentSpec, run: Run, s
     sources = [note.space_id for note in (*noted.memories, *noted.goals, *noted.plans)]
     sources += [_began_in(other) for other in others]
     scope = await scope_at(store, run.agent_id, place_of(run), sources, scene.members)
-    told = await _facts(store, history, agent, run, scene)
+    shared = _told_of(run, scene)
+    recent = [] if shared is None else await history.recent(shared, run.agent_id, HISTORY_MESSAGES)
+    told = [_who(agent), _places(scene, run), _beginning(run, scene)]
+    if shared is not None and (lines := await _recently(store, run, shared, scene, recent)):
+        told.append(f"Recent messages in {shared}, oldest first:\n" + "\n".join(lines))
     told += _elsewhere([other for other in others if scope.covers(_began_in(other))])
     memories = [memory for memory in noted.memories if scope.covers(memory.space_id)]
     goals = [goal for goal in noted.goals if scope.covers(goal.space_id)]
     plans = [plan for plan in noted.plans if plan.next_at and scope.covers(plan.space_id)]
     notes = write_notes(memories, goals, plan_lines(plans))
-    shared = _told_of(run, scene)
     read = (*([shared] if shared else ()), *spaces_of([*memories, *goals, *plans]))
-    return Told(system="\n\n".join(told), notes=notes, read_spaces=read)
-
-
-async def _facts(store: Store, history: History, agent: AgentSpec, run: Run, scene: Scene) -> list[str]:
-    blocks = [_who(agent), _places(scene, run), _beginning(run, scene)]
-    if (space_id := _told_of(run, scene)) is not None:
-        lines = await _recently(store, history, run, space_id, scene)
-        if lines:
-            blocks.append(f"Recent messages in {space_id}, oldest first:\n" + "\n".join(lines))
-    return blocks
+    return Told(system="\n\n".join(told), notes=notes, read_spaces=read, recent=recent)
 
 
 def _who(agent: AgentSpec) -> str:
@@ -134,9 +130,10 @@ def _places(scene: Scene, run: Run) -> str:
     return "\n".join(lines) if scene.spaces else "You are in no space."
 
 
-async def _recently(store: Store, history: History, run: Run, space_id: str, scene: Scene) -> list[str]:
+async def _recently(
+    store: Store, run: Run, space_id: str, scene: Scene, messages: Sequence[Message]
+) -> list[str]:
     names = {member.entity_id: member.name for member in scene.members.get(space_id, ())}
-    messages = await history.recent(space_id, run.agent_id, HISTORY_MESSAGES)
     seen_until = await store.began_before(run, space_id)
     lines: list[str] = []
     for message in messages:

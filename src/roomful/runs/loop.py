@@ -11,11 +11,11 @@ from roomful.domain.changes import Change
 from roomful.domain.deltas import ModelFailed, ModelMessage, ModelRequest, SystemMessage, UserMessage
 from roomful.domain.errors import Conflict, LeaseLost, NotFound, OverBound, RoomfulError, Unavailable
 from roomful.domain.grants import Granted
-from roomful.domain.messages import TextPart, ToolCallPart
+from roomful.domain.messages import Message, TextPart, ToolCallPart
 from roomful.domain.outcomes import Ends, Failed
 from roomful.domain.ports import Ids, Models, Store
 from roomful.domain.run_changes import ExpectNoneHanded, SaveCalls, SaveRun, SaveStep
-from roomful.domain.runs import SETTLED, Call, Run, RunError, Step
+from roomful.domain.runs import SETTLED, Call, Run, RunError, Step, Trigger
 from roomful.domain.shape import UNSET
 from roomful.domain.usage import Usage
 from roomful.recall.attachments import attached
@@ -276,16 +276,20 @@ class RunLoop:
 
     async def _opening(self, agent: AgentSpec, voice: Voice, scene: Scene) -> list[ModelMessage]:
         run = voice.run
-        trigger = run.trigger
-        message = None
-        if trigger.space_id is not UNSET and trigger.message_id is not UNSET:
-            message = await self._store.message(trigger.space_id, trigger.message_id)
         told = await describe(self._store, self._history, agent, run, scene)
+        message = await self._began_with(run.trigger, told.recent)
         if run.learn(*told.read_spaces):
             voice.keep([SaveRun(msgspec.structs.replace(run))])
         files = await attached(self._store, message) if message is not None else ()
         words = told.notes + trigger_in_words(run, message)
         return [SystemMessage(text=told.system), UserMessage(text=words, attachments=files)]
+
+    async def _began_with(self, trigger: Trigger, recent: Sequence[Message]) -> Message | None:
+        """The message that started the run: one of the last there, unless it began late."""
+        if trigger.space_id is UNSET or trigger.message_id is UNSET:
+            return None
+        known = next((message for message in recent if message.id == trigger.message_id), None)
+        return known or await self._store.message(trigger.space_id, trigger.message_id)
 
     async def _ask(
         self,
