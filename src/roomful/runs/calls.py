@@ -238,7 +238,9 @@ class Ending(msgspec.Struct, frozen=True):
 
 class Executed(msgspec.Struct, frozen=True):
     calls: list[Call]
-    ending: Ending | None
+    ending: Ending | None = None
+    unsaved: Sequence[Change] = ()
+    """What is still to be stored with whatever comes next."""
 
 
 class _Work(msgspec.Struct):

@@ -131,7 +131,7 @@ class RunLoop:
                 await self._handing.take(voice, past)
             said = await self._ask(voice, agent, scene, past, opening)
             done = await self._conclude(voice, agent, past, said)
-            if not done.calls and await self._is_finished(voice, agent):
+            if not done.calls and await self._is_finished(voice, agent, done.unsaved):
                 return
 
     async def _equip(self, run: Run) -> Equipped:
@@ -139,7 +139,8 @@ class RunLoop:
         return Equipped(spec, {tool.name: tool for tool in spec.tools if self._calls.can(tool)})
 
     async def _conclude(self, voice: Voice, agent: Equipped, past: Past, said: StepSaid) -> Executed:
-        """The step is over: it is stored, what it said has its effect, and its calls are executed."""
+        """The step is over: it is stored, what it said has its effect, and its calls are executed. One that
+        called nothing is stored by whoever knows whether the run ends with it."""
         run, limits = voice.run, agent.spec.limits
         voice.keep_trail()
         step = Step(
@@ -163,6 +164,8 @@ class RunLoop:
                 await self._posting.post(voice, text, limits, lambda _: [], first)
                 first = []
         past.add(step, said.calls)
+        if not said.calls:
+            return Executed([], unsaved=first)
         if await self._refuse_calls(voice, agent, past, first):
             first = []
         done = await self._calls.execute(voice, said.calls, agent, first)
@@ -179,13 +182,15 @@ class RunLoop:
             await self._calls.settle(voice, [(call, failed) for call in beyond], agent.tools, first)
         return bool(beyond)
 
-    async def _is_finished(self, voice: Voice, agent: Equipped) -> bool:
-        """Whether the run could end; not when a message was handed to it at the last moment."""
-        await voice.settled()
+    async def _is_finished(self, voice: Voice, agent: Equipped, unsaved: Sequence[Change] = ()) -> bool:
+        """Whether the run could end; not when a message was handed to it at the last moment. `unsaved` is
+        stored either way."""
         steers = agent.spec.on_busy == "steer"
+        expected = [ExpectNoneHanded(voice.run.id)] if steers else []
         try:
-            await voice.finish("completed", [ExpectNoneHanded(voice.run.id)] if steers else ())
+            await voice.finish("completed", [*expected, *unsaved])
         except Conflict:
+            await voice.kept(unsaved)
             return False
         return True
 
