@@ -73,6 +73,8 @@ class Conversations:
     def _hear(self, announcements: list[Announcement]) -> None:
         if not self._followed.narrators:  # then what grows is nobody's business here
             announcements = [one for one in announcements if not isinstance(one.event, GROWTH)]
+            if not announcements:
+                return
         self._followed.hear(announcements)
         self._outgoing.hear(announcements)
 
