@@ -24,7 +24,7 @@ from roomful.domain.errors import Conflict, NotFound
 from roomful.domain.grants import Grant
 from roomful.domain.ports import Store
 from roomful.domain.run_changes import AddRun
-from roomful.domain.spaces import Member, MySpace
+from roomful.domain.spaces import Company, Member, MySpace, Role
 from roomful.store import open_store
 from tests.requirements import requirement
 from tests.store.things import (
@@ -156,9 +156,10 @@ async def test_the_members_of_all_spaces_of_somebody_are_those_of_each(
         clock.seconds += 1
         await store.commit([PutMember(space_id, newcomer, "reader")])
 
-    own = [(space("s"), await store.members("s")), (space("t"), await store.members("t"))]
-    assert await store.company("ann") == [*own, (space("u"), await store.members("u"))]
-    assert await store.company("ann", "t") == own[1:]
+    roles: dict[str, Role] = {"s": "owner", "t": "reader", "u": "reader"}
+    own = [Company(space(id), role, await store.members(id)) for id, role in roles.items()]
+    assert await store.company("ann") == own
+    assert await store.company("ann", "t") == own[1:2]
     assert await store.company("ann", "v") == []
     assert await store.company("ann", "nowhere") == []
     assert await store.company("nobody") == []

@@ -21,7 +21,7 @@ from roomful.domain.neighbours import Moments
 from roomful.domain.outcomes import Outcome
 from roomful.domain.plans import Plan
 from roomful.domain.runs import Call, Handed, Run, RunStatus, Step
-from roomful.domain.spaces import Member, MySpace, Role, Space
+from roomful.domain.spaces import Company, Member, MySpace, Role, Space
 from roomful.domain.tools import ToolSpec
 from roomful.domain.watch import Histogram
 
@@ -157,8 +157,8 @@ class Store(Protocol):
         ...
 
     async def members(self, space_id: str) -> list[Member]: ...
-    async def company(self, entity_id: str, space_id: str | None = None) -> list[tuple[Space, list[Member]]]:
-        """Every space that the entity is in, or this one if it is, each with its members."""
+    async def company(self, entity_id: str, space_id: str | None = None) -> list[Company]:
+        """Every space that the entity is in, or this one if it is."""
         ...
 
     async def joined(self, space_id: str) -> dict[str, float]:

@@ -2,6 +2,8 @@
 
 from typing import Literal
 
+import msgspec
+
 from roomful.domain.entities import EntityKind
 from roomful.domain.shape import UNSET, Noun, Unset
 
@@ -30,6 +32,14 @@ class Member(Noun):
     @property
     def may_write(self) -> bool:
         return self.role != "reader"
+
+
+class Company(msgspec.Struct, frozen=True):
+    """A space that somebody is in, as what, and all who are."""
+
+    space: Space
+    role: Role
+    members: list[Member]
 
 
 class MySpace(Noun):

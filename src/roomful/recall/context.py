@@ -35,16 +35,11 @@ class Scene(msgspec.Struct, frozen=True):
 
 
 async def look_around(store: Store, agent_id: str) -> Scene:
-    found = await store.company(agent_id)
-    writable = [(space, members) for space, members in found if _may_speak(agent_id, members)]
+    writable = [one for one in await store.company(agent_id) if one.role != "reader"]
     return Scene(
-        spaces=tuple(space for space, _ in writable),
-        members={space.id: members for space, members in writable},
+        spaces=tuple([one.space for one in writable]),
+        members={one.space.id: one.members for one in writable},
     )
-
-
-def _may_speak(entity_id: str, members: Sequence[Member]) -> bool:
-    return any(member.entity_id == entity_id and member.may_write for member in members)
 
 
 class Told(msgspec.Struct, frozen=True):

@@ -51,10 +51,9 @@ class Access:
         if not found:
             space = await self.space(principal, space_id, "write")
             return space, await self._store.members(space_id)
-        [(space, members)] = found
-        me = next(member for member in members if member.entity_id == principal.entity_id)
-        _check_write(principal, me.role)
-        return space, members
+        [company] = found
+        _check_write(principal, company.role)
+        return company.space, company.members
 
     async def may_read(self, principal: Principal, space_id: str) -> bool:
         return principal.is_admin or await self._store.role(space_id, principal.entity_id) is not None

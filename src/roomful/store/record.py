@@ -21,7 +21,7 @@ from roomful.domain.messages import Message
 from roomful.domain.plans import Plan
 from roomful.domain.ports import Clock, Descent, Figures, KnownAnswer, Notes, StoredMessage
 from roomful.domain.runs import Call, Handed, Run, RunStatus, Step
-from roomful.domain.spaces import Member, MySpace, Role, Space
+from roomful.domain.spaces import Company, Member, MySpace, Role, Space
 from roomful.store import (
     audit,
     blobs,
@@ -144,7 +144,7 @@ class Record:
     async def members(self, space_id: str) -> list[Member]:
         return await spaces.members(self._reader, space_id)
 
-    async def company(self, entity_id: str, space_id: str | None = None) -> list[tuple[Space, list[Member]]]:
+    async def company(self, entity_id: str, space_id: str | None = None) -> list[Company]:
         return await spaces.company(self._reader, entity_id, space_id)
 
     async def joined(self, space_id: str) -> dict[str, float]:

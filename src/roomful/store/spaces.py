@@ -7,7 +7,7 @@ import msgspec
 
 from roomful.domain.errors import Conflict, NotFound
 from roomful.domain.shape import encode_json
-from roomful.domain.spaces import Member, MySpace, Role, Space
+from roomful.domain.spaces import Company, Member, MySpace, Role, Space
 from roomful.store.database import LAST_SEQ, Database, Reader, Write
 
 MOST_UNREAD = 1000
@@ -44,7 +44,7 @@ _MEMBERS = """
 SELECT e.id, e.name, e.kind, m.role FROM members m JOIN entities e ON e.id = m.entity_id
 WHERE m.space_id = ? ORDER BY m.joined_at, e.id"""
 _COMPANY = """
-SELECT s.body, e.id, e.name, e.kind, m.role
+SELECT s.body, own.role, e.id, e.name, e.kind, m.role
 FROM members own JOIN spaces s ON s.id = own.space_id JOIN members m ON m.space_id = own.space_id
   JOIN entities e ON e.id = m.entity_id
 WHERE own.entity_id = ?{narrower} ORDER BY s.created_at, s.id, m.joined_at, e.id"""
@@ -188,13 +188,15 @@ async def members(reader: Reader, space_id: str) -> list[Member]:
     return [Member(*row) for row in await reader.rows(_MEMBERS, (space_id,))]
 
 
-async def company(reader: Reader, entity_id: str, space_id: str | None) -> list[tuple[Space, list[Member]]]:
+async def company(reader: Reader, entity_id: str, space_id: str | None) -> list[Company]:
     if space_id is None:
         rows = await reader.rows(_COMPANY_OF_ALL, (entity_id,))
     else:
         rows = await reader.rows(_COMPANY_OF_ONE, (entity_id, space_id))
-    by_space = groupby(rows, key=itemgetter(0))
-    return [(_decode_space(body), [Member(*row[1:]) for row in group]) for body, group in by_space]
+    return [
+        Company(_decode_space(body), role, [Member(*row[2:]) for row in group])
+        for (body, role), group in groupby(rows, key=itemgetter(0, 1))
+    ]
 
 
 async def joined(reader: Reader, space_id: str) -> dict[str, float]:
