@@ -13,7 +13,7 @@ COMMITS = 6
 step with the end."""
 ROWS = 16
 """Run and where it shows itself, place and message, twice each; call, message and step as each changes."""
-READS = 13
+READS = 11
 """What an agent is told before it is asked, and where it may speak before each of two steps."""
 
 

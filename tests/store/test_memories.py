@@ -9,7 +9,6 @@ from roomful.domain.changes import (
     PutAgent,
     PutGoals,
     PutMemories,
-    PutPlan,
     RemoveAgent,
     RemoveGoals,
     RemoveMemories,
@@ -18,8 +17,7 @@ from roomful.domain.changes import (
 from roomful.domain.errors import NotFound, OverBound
 from roomful.domain.goals import Goal
 from roomful.domain.memories import Memory
-from roomful.domain.plans import Plan
-from roomful.domain.ports import Notes, Store
+from roomful.domain.ports import Store
 from tests.store.things import LATER, NOON, agent, settle_in
 
 
@@ -62,22 +60,6 @@ async def test_a_memory_keeps_all_that_is_known_of_it(store: Store) -> None:
     assert await store.commit([put(whole)]) == [[whole]]
     assert await store.memories_of("bot") == [whole]
     assert await store.memories_of("other") == []
-
-
-async def test_all_that_an_agent_noted_is_what_each_kind_of_note_is(store: Store) -> None:
-    await settle(store)
-    assert await store.notes_of("bot") == Notes([], [], [])
-    plans = [
-        Plan("p", "bot", "Old", "Do.", "active", NOON, LATER),
-        Plan("o", "bot", "New", "Do.", "active", LATER, LATER),
-    ]
-    await store.commit([put(memory("a", space_id="t"), memory("a", space_id="s"), memory("b", at=LATER))])
-    await store.commit([put(memory("a", agent_id="other")), aim(goal("a"), goal("c", LATER), goal("b"))])
-    await store.commit([*map(PutPlan, plans)])
-
-    noted = await store.notes_of("bot")
-    assert (len(noted.memories), len(noted.goals)) == (3, 3)
-    assert noted == Notes(await store.memories_of("bot"), await store.goals_of("bot"), plans)
 
 
 async def test_one_key_is_one_memory_in_each_space_and_in_none(store: Store) -> None:

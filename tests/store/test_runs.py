@@ -26,7 +26,7 @@ from roomful.domain.run_changes import (
     Unblock,
 )
 from roomful.domain.runs import ACTIVE, Lease, RunError, Step, Usage
-from tests.store.things import LATER, NOON, call, ids, message, pending, run, settle_in
+from tests.store.things import LATER, call, ids, message, pending, run, settle_in
 
 
 async def claim(store: Store, owner: str, run_id: str = "r") -> Lease | None:
@@ -295,16 +295,6 @@ async def test_runs_are_listed_newest_first_and_by_what_they_are(store: Store) -
     assert await listed(space_id="t", statuses=ACTIVE) == "d"
     assert await listed(space_id="t", statuses=("failed",)) == "a"
     assert await listed(agent_id="bot", statuses=ACTIVE) == "d"
-
-
-async def test_the_run_before_another_one_of_the_same_agent_in_the_same_space(store: Store) -> None:
-    await settle_in(store, "s", "t")
-    mine = [run(id, created_at=at, shown_in=["s"]) for id, at in (("a", NOON), ("b", LATER), ("c", LATER))]
-    others = [run("d", created_at=LATER, shown_in=["t"]), run("aa", agent_id="other", shown_in=["s"])]
-    await store.commit([AddRun(one) for one in (*mine, *others)])
-
-    assert [await store.began_before(one, "s") for one in mine] == ["", NOON, LATER]
-    assert await store.began_before(mine[2], "t") == ""
 
 
 async def test_a_run_comes_not_back_into_a_space_that_was_removed(store: Store) -> None:

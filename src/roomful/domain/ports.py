@@ -76,12 +76,16 @@ class Descent(msgspec.Struct, frozen=True):
     steps: list[Step]
 
 
-class Notes(msgspec.Struct, frozen=True):
-    """What an agent noted, each kind in the order in which it is read alone."""
+class Background(msgspec.Struct):
+    """What an agent has behind it when a run of it begins. What it noted comes as it is read alone."""
 
-    memories: list[Memory]
-    goals: list[Goal]
-    plans: list[Plan]
+    memories: list[Memory] = []
+    goals: list[Goal] = []
+    plans: list[Plan] = []
+    runs: list[Run] = []
+    """Those that are active, newest first, with the one that begins."""
+    began_before: str = ""
+    """When its run before this one in the same space was made, if there was one."""
 
 
 class Figures(msgspec.Struct, frozen=True):
@@ -181,10 +185,6 @@ class Store(Protocol):
         """Newest first."""
         ...
 
-    async def began_before(self, run: Run, space_id: str) -> str:
-        """When the agent's run before this one in the space was made; empty if there was none."""
-        ...
-
     async def calls(self, run_id: str) -> list[Call]:
         """In the order in which the model made them."""
         ...
@@ -253,8 +253,8 @@ class Store(Protocol):
         """Newest first."""
         ...
 
-    async def notes_of(self, agent_id: str) -> Notes:
-        """What these three give, in one read."""
+    async def background(self, run: Run, space_id: str | None, most: int) -> Background:
+        """As of a run, which says something in this space or in none. `most`: how many active runs."""
         ...
 
     async def steps(self, run_id: str) -> list[Step]: ...

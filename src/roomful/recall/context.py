@@ -8,7 +8,7 @@ import msgspec
 from roomful.domain.agents import AgentSpec
 from roomful.domain.messages import Message, ReasoningPart, TextPart, ToolCallPart
 from roomful.domain.ports import Store
-from roomful.domain.runs import ACTIVE, Run
+from roomful.domain.runs import Run
 from roomful.domain.shape import UNSET, Unset, encode_json
 from roomful.domain.spaces import Member, Space
 from roomful.recall.notes import write_notes
@@ -57,21 +57,20 @@ class Told(msgspec.Struct, frozen=True):
 async def describe(store: Store, history: History, agent: AgentSpec, run: Run, scene: Scene) -> Told:
     if run.called_as is not UNSET and run.called_as.is_inline and not run.called_as.include_context:
         return Told(system=_who(agent), notes="")
-    noted = await store.notes_of(run.agent_id)
-    active = await store.runs(agent_id=run.agent_id, statuses=ACTIVE, limit=OTHER_RUNS + 1)
-    others = [other for other in active if other.id != run.id]
-    sources = [note.space_id for note in (*noted.memories, *noted.goals, *noted.plans)]
+    shared = _told_of(run, scene)
+    behind = await store.background(run, shared, OTHER_RUNS + 1)
+    others = [other for other in behind.runs if other.id != run.id]
+    sources = [note.space_id for note in (*behind.memories, *behind.goals, *behind.plans)]
     sources += [_began_in(other) for other in others]
     scope = await scope_at(store, run.agent_id, place_of(run), sources, scene.members)
-    shared = _told_of(run, scene)
     recent = [] if shared is None else await history.recent(shared, run.agent_id, HISTORY_MESSAGES)
     told = [_who(agent), _places(scene, run), _beginning(run, scene)]
-    if shared is not None and (lines := await _recently(store, run, shared, scene, recent)):
+    if lines := _recently(run, scene.members.get(shared or "", ()), recent, behind.began_before):
         told.append(f"Recent messages in {shared}, oldest first:\n" + "\n".join(lines))
     told += _elsewhere([other for other in others if scope.covers(_began_in(other))])
-    memories = [memory for memory in noted.memories if scope.covers(memory.space_id)]
-    goals = [goal for goal in noted.goals if scope.covers(goal.space_id)]
-    plans = [plan for plan in noted.plans if plan.next_at and scope.covers(plan.space_id)]
+    memories = [memory for memory in behind.memories if scope.covers(memory.space_id)]
+    goals = [goal for goal in behind.goals if scope.covers(goal.space_id)]
+    plans = [plan for plan in behind.plans if plan.next_at and scope.covers(plan.space_id)]
     notes = write_notes(memories, goals, plan_lines(plans))
     read = (*([shared] if shared else ()), *spaces_of([*memories, *goals, *plans]))
     return Told(system="\n\n".join(told), notes=notes, read_spaces=read, recent=recent)
@@ -125,11 +124,9 @@ def _places(scene: Scene, run: Run) -> str:
     return "\n".join(lines) if scene.spaces else "You are in no space."
 
 
-async def _recently(
-    store: Store, run: Run, space_id: str, scene: Scene, messages: Sequence[Message]
-) -> list[str]:
-    names = {member.entity_id: member.name for member in scene.members.get(space_id, ())}
-    seen_until = await store.began_before(run, space_id)
+def _recently(run: Run, members: Sequence[Member], messages: Sequence[Message], seen_until: str) -> list[str]:
+    """With a line before what came after `seen_until`, if that is not empty."""
+    names = {member.entity_id: member.name for member in members}
     lines: list[str] = []
     for message in messages:
         summary = in_words(message)

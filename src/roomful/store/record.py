@@ -19,11 +19,12 @@ from roomful.domain.mcp import Pinned
 from roomful.domain.memories import Memory
 from roomful.domain.messages import Message
 from roomful.domain.plans import Plan
-from roomful.domain.ports import Clock, Descent, Figures, KnownAnswer, Notes, StoredMessage
+from roomful.domain.ports import Background, Clock, Descent, Figures, KnownAnswer, StoredMessage
 from roomful.domain.runs import Call, Handed, Run, RunStatus, Step
 from roomful.domain.spaces import Company, Member, MySpace, Role, Space
 from roomful.store import (
     audit,
+    background,
     blobs,
     calls,
     company,
@@ -32,7 +33,6 @@ from roomful.store import (
     mcp_pins,
     memories,
     messages,
-    notes,
     people,
     plans,
     remembered,
@@ -166,9 +166,6 @@ class Record:
     ) -> list[Run]:
         return await runs.runs(self._reader, agent_id, space_id, statuses, limit)
 
-    async def began_before(self, run: Run, space_id: str) -> str:
-        return await runs.began_before(self._reader, run, space_id)
-
     async def unowned_runs(self) -> list[str]:
         return await runs.unowned_runs(self._reader)
 
@@ -232,8 +229,8 @@ class Record:
     async def goals_of(self, agent_id: str) -> list[Goal]:
         return await goals.goals_of(self._reader, agent_id)
 
-    async def notes_of(self, agent_id: str) -> Notes:
-        return await notes.notes_of(self._reader, agent_id)
+    async def background(self, run: Run, space_id: str | None, most: int) -> Background:
+        return await background.background(self._reader, run, space_id, most)
 
     async def steps(self, run_id: str) -> list[Step]:
         return await calls.steps(self._reader, run_id)

@@ -11,9 +11,9 @@ from roomful.domain.shape import UNSET, encode_json
 from roomful.store.database import Database, Reader, Write
 
 MOST_UNOWNED = 1000
-_decode = msgspec.json.Decoder(Run).decode
+decode = msgspec.json.Decoder(Run).decode
 
-_IS_ACTIVE = "r.status IN ('queued', 'running', 'waiting_tool', 'waiting_reply')"
+IS_ACTIVE = "r.status IN ('queued', 'running', 'waiting_tool', 'waiting_reply')"
 """Written as in the partial indexes, which are used only then."""
 
 _INSERT = """
@@ -40,12 +40,8 @@ WHERE id = ? AND status IN ('queued', 'running') AND (owner IS NULL OR NOT EXIST
 _TAKE_OVER = "UPDATE runs SET owner = ?, fence = fence + 1 WHERE id = ? RETURNING fence"
 _UNOWNED = f"""
 SELECT r.id FROM runs r LEFT JOIN workers w ON w.id = r.owner
-WHERE {_IS_ACTIVE} AND r.status IN ('queued', 'running') AND (w.id IS NULL OR w.until < moment())
+WHERE {IS_ACTIVE} AND r.status IN ('queued', 'running') AND (w.id IS NULL OR w.until < moment())
 ORDER BY r.created_at, r.id LIMIT ?"""
-_BEFORE = """
-SELECT s.created_at FROM run_spaces s JOIN runs r ON r.id = s.run_id
-WHERE s.space_id = ? AND (s.created_at, s.run_id) < (?, ?) AND r.agent_id = ?
-ORDER BY s.created_at DESC, s.run_id DESC LIMIT 1"""
 _ALIVE = """
 INSERT INTO workers (id, until) VALUES (?, moment() + ?)
 ON CONFLICT (id) DO UPDATE SET until = excluded.until"""
@@ -87,7 +83,7 @@ def claim_run(run_id: str, owner: str) -> Write:
         if not rows:
             return None
         [(fence, body)] = rows
-        run = _decode(body)
+        run = decode(body)
         was_queued = run.status == "queued"
         if was_queued:
             run.status = "running"
@@ -133,7 +129,7 @@ def expect_status(run_id: str, statuses: Sequence[RunStatus]) -> Write:
             raise _no_run(run_id)
         [(status, body)] = rows
         if status not in statuses:
-            raise Conflict(f"Run {run_id} is {status}.", outcome=_decode(body))
+            raise Conflict(f"Run {run_id} is {status}.", outcome=decode(body))
 
     return write
 
@@ -161,7 +157,7 @@ def end_leases(but: str) -> Write:
 
 async def run(reader: Reader, run_id: str) -> Run | None:
     rows = await reader.rows("SELECT body FROM runs WHERE id = ?", (run_id,))
-    return _decode(rows[0][0]) if rows else None
+    return decode(rows[0][0]) if rows else None
 
 
 async def runs(
@@ -179,16 +175,11 @@ async def runs(
         params.append(agent_id)
     if statuses:
         if set(statuses) <= set(ACTIVE):
-            where.append(_IS_ACTIVE if space_id is None else "s.is_active = TRUE")
+            where.append(IS_ACTIVE if space_id is None else "s.is_active = TRUE")
         where.append(f"r.status IN ({', '.join('?' * len(statuses))})")
         params.extend(statuses)
     sql = f"SELECT r.body FROM {tables} WHERE {' AND '.join(where)} ORDER BY {order} LIMIT ?"
-    return [_decode(body) for (body,) in await reader.rows(sql, (*params, limit))]
-
-
-async def began_before(reader: Reader, run: Run, space_id: str) -> str:
-    rows = await reader.rows(_BEFORE, (space_id, run.created_at, run.id, run.agent_id))
-    return rows[0][0] if rows else ""
+    return [decode(body) for (body,) in await reader.rows(sql, (*params, limit))]
 
 
 async def unowned_runs(reader: Reader) -> list[str]:
