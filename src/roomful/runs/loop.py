@@ -110,7 +110,7 @@ class RunLoop:
             voice.keep([SaveRun(msgspec.structs.replace(run))])
         past = Past() if is_new else await read_past(self._store, run.id)
         run.learn(*read_at_first(run), *read_by_calls(past.calls))
-        done = await self._take_up(voice, past, agent)
+        done = Executed([]) if is_new else await self._take_up(voice, past, agent)
         if await self._has_said_all(voice, past) and await self._is_finished(voice, agent):
             return
         opening: list[ModelMessage] | None = None
