@@ -200,3 +200,66 @@ def _let_forms_go(houses: Houses) -> None:
     for tool in houses.agents[0]["tools"]:
         if tool["name"] == "form":
             tool["execution"] = {"mode": "no-execution", "wait": False}
+
+
+class OnePoll(SeededModels):
+    """Asks everybody."""
+
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[Sequence[ModelDelta], None]:
+        yield [CallOpened(0, "poll"), CallPiece(0, '{"targetSpaceId":"room","q":"Pizza?"}')]
+
+    def find(self, ref: ModelRef) -> "OnePoll":
+        return self
+
+
+VOTE_AND_VOTE = [("ada", {"result": "yes"}), ("bob", {"result": "no"})]
+VOTE_TWICE = [("ada", {"result": "yes"}), ("ada", {"result": "no"})]
+VOTE_AND_CLOSE = [("ada", {"result": "yes"}), ("ada", {"close": True})]
+
+
+@pytest.mark.parametrize("late", ["the link", "the store"])
+@pytest.mark.parametrize(
+    "votes", [VOTE_AND_VOTE, VOTE_TWICE, VOTE_AND_CLOSE], ids=["two vote", "one votes twice", "it is closed"]
+)
+def test_votes_are_seen_as_they_are_stored_however_late_the_news(
+    tmp_path: Path, votes: list[tuple[str, dict[str, Any]]], late: str
+) -> None:
+    with living(tmp_path, OnePoll, shared=True) as houses:
+        loop, [first, second] = houses.loop, houses.machines
+        form = next(tool for tool in houses.agents[0]["tools"] if tool["name"] == "form")
+        poll = {**form, "name": "poll", "execution": {"mode": "no-execution", "answers": "each"}}
+        houses.agents[0]["tools"] = [poll]
+
+        async def story() -> None:
+            gateway = await first.boot()
+            await second.boot()
+            assert first.hand is not None
+            assert second.link is not None
+            tokens = {name: await gateway.person(name) for name in ("ada", "bob")}
+            await gateway.space("room", "ada", "bob", "bot")
+            reads = second if late == "the link" else first
+            assert reads.door is not None
+            stream = Connection(loop, reads.door, "GET", "/api/spaces/room/stream", tokens["ada"])
+            posted = await ask(loop, first.door, "POST", MESSAGES, tokens["ada"], {"text": "Ask us"})
+            await asyncio.sleep(2)
+            path = f"/api/runs/{posted.json['runs'][0]['runId']}"
+            [card] = (await ask(loop, first.door, "GET", path, tokens["ada"])).json["pendingToolCalls"]
+            if reads is second:
+                second.link.slow_by = 0.4
+            else:
+                first.hand.slow_by = 0.4
+            voting: list[asyncio.Future[Answer]] = []
+            for machine, (who, vote) in zip((first, second), votes, strict=True):
+                body = {"toolCallId": card["toolCallId"], **vote}
+                asking = ask(loop, machine.door, "POST", f"{path}/tool-results", tokens[who], body)
+                voting.append(asyncio.ensure_future(asking))
+                await asyncio.sleep(0.1)
+            assert [(await answer).status for answer in voting] == [200, 200]
+            await asyncio.sleep(3)
+            page = (await ask(loop, reads.door, "GET", MESSAGES, tokens["ada"])).json["messages"]
+            assert seen(stream)[0][1] == page[1]
+            stream.cut()
+            for machine in (first, second):
+                await machine.stop()
+
+        loop.run(story(), until=100)

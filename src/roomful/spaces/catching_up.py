@@ -2,16 +2,19 @@
 that ended meanwhile, for they may wait for it."""
 
 from collections.abc import Mapping, Sequence
+from typing import TypeVar
 
 from roomful.domain.events import Announcement, MessageChanged, RunChanged
+from roomful.domain.messages import Message, ToolCallPart
 from roomful.domain.ports import Bus, Store
 from roomful.domain.runs import ACTIVE, ENDED, Run
 from roomful.domain.shape import UNSET, encode_json
 from roomful.spaces.announcer import Announcer, space_channel
 from roomful.spaces.run_news import run_event
 
+T = TypeVar("T")
 MOST_REMEMBERED = 200
-"""Runs whose end was told, of each space, and messages that became final."""
+"""Of each space: runs whose end was told, messages that became final, and cards that were answered."""
 
 
 class Known:
@@ -25,14 +28,18 @@ class Known:
         """Those whose end was told lately."""
         self.final: dict[str, None] = {}
         """Messages of runs that lately were told to be final."""
+        self.cards: dict[str, ToolCallPart] = {}
+        """Those that were answered lately, as they were told, by the ids of their parts."""
 
     def note(self, event: RunChanged | MessageChanged) -> None:
         if isinstance(event, MessageChanged):
             if event.message.run_id is not UNSET and event.message.status == "final":
-                _remember(self.final, event.message.id)
+                _remember(self.final, event.message.id, None)
+            if (card := _answered_card(event)) is not None:
+                _remember(self.cards, card.id, card)
         elif event.status in ENDED:
             self.active.discard(event.run_id)
-            _remember(self.ended, event.run_id)
+            _remember(self.ended, event.run_id, None)
         else:
             self.active.add(event.run_id)
 
@@ -42,7 +49,10 @@ class Known:
         if isinstance(event, RunChanged):
             return self.has_ended(event)
         message = event.message
-        return message.status == "open" and (message.id in self.final or message.run_id in self.ended)
+        if message.status == "open" and (message.id in self.final or message.run_id in self.ended):
+            return True
+        card = _answered_card(event)
+        return card is not None and card.id in self.cards and _lacks(card, self.cards[card.id])
 
     def has_ended(self, event: RunChanged) -> bool:
         """Whether it was told already that the run ended so."""
@@ -54,11 +64,29 @@ class Known:
         return run.id in self.active or (is_recent and run.id not in self.ended)
 
 
-def _remember(those: dict[str, None], id: str) -> None:
+def _remember(those: dict[str, T], id: str, what: T) -> None:
     """As one of the last."""
-    those[id] = None
+    those.pop(id, None)
+    those[id] = what
     if len(those) > MOST_REMEMBERED:
         del those[next(iter(those))]
+
+
+def _answered_card(event: MessageChanged) -> ToolCallPart | None:
+    """The one part that was answered, if it tells of that alone."""
+    match event:
+        case MessageChanged(message=Message(parts=[ToolCallPart() as part]), stream_id=str()):
+            return part if part.answers or part.answered_at else None
+        case _:
+            return None
+
+
+def _lacks(card: ToolCallPart, told: ToolCallPart) -> bool:
+    """Whether an answer that was told is not on the card, or only one that the same member gave before."""
+    votes = {vote.entity_id: vote.at for vote in card.answers or ()}
+    if told.answered_at and not card.answered_at:
+        return True
+    return any(vote.at > votes.get(vote.entity_id, "") for vote in told.answers or ())
 
 
 class CatchingUp:

@@ -12,7 +12,8 @@ Overtakable: TypeAlias = MemberJoined | MemberLeft | MessageChanged
 
 
 def overtakable(event: SpaceEvent) -> Overtakable | None:
-    """The event, if another process may tell of the same thing. A run's message has one driver."""
+    """The event, if another process may tell of the same thing. A run's message has one driver, and what
+    others say of its cards is held against what was told (`Known.is_past`)."""
     match event:
         case MemberJoined() | MemberLeft():
             return event

@@ -186,7 +186,8 @@ class Sharing:
         for announcement in announcements:
             if isinstance(announcement.event, MessageChanged) and self._is_past(announcement):
                 self._bus.renew([space_channel(announcement.space_id)])
-            self._note(announcement)
+            else:
+                self._note(announcement)
 
     def _note(self, announcement: Announcement) -> None:
         followed = self._followed.get(announcement.space_id)
