@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from roomful.domain.changes import AddMessage, RemoveSpace, SaveMessage
+from roomful.domain.changes import AddMessage, RemoveSpace, SaveMessage, SaveParts
 from roomful.domain.errors import Conflict, NotFound
 from roomful.domain.messages import TextPart
 from roomful.domain.ports import Store
@@ -94,6 +94,19 @@ async def test_an_answer_outlives_a_writer_that_has_not_heard_of_it(store: Store
     corrected = card("c", status="complete", result={"ok": False}, answered_by="bo", answered_at=LATER)
     await store.commit([SaveMessage(message("m1", parts=[text, corrected]))])
     assert await store.message("s", "m1") == message("m1", parts=[text, corrected], seq=1)
+
+
+async def test_a_part_is_saved_in_the_message_as_it_is_by_then(store: Store) -> None:
+    await settle_in(store)
+    answered = card("c", status="complete", result=1, answered_by="ann", answered_at=NOW)
+    await store.commit([AddMessage(message("m1", parts=[card("c"), card("d")], status="open"))])
+    await store.commit([SaveMessage(message("m1", parts=[card("c"), card("d")], mentions=["bo"]))])
+
+    saved = await store.commit([SaveParts("s", "m1", (answered,)), SaveParts("s", "gone", (answered,))])
+
+    expected = message("m1", parts=[answered, card("d")], mentions=["bo"], seq=1)
+    assert saved == [expected, None]
+    assert await store.message("s", "m1") == expected
 
 
 async def test_the_open_messages_of_a_run(store: Store) -> None:
