@@ -205,8 +205,8 @@ def _let_forms_go(houses: Houses) -> None:
 class OnePoll(SeededModels):
     """Asks everybody."""
 
-    async def stream(self, request: ModelRequest) -> AsyncGenerator[Sequence[ModelDelta], None]:
-        yield [CallOpened(0, "poll"), CallPiece(0, '{"targetSpaceId":"room","q":"Pizza?"}')]
+    async def ask(self, request: ModelRequest, hear: Hear) -> None:
+        hear([CallOpened(0, "poll"), CallPiece(0, '{"targetSpaceId":"room","q":"Pizza?"}')])
 
     def find(self, ref: ModelRef) -> "OnePoll":
         return self

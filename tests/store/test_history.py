@@ -9,7 +9,7 @@ import pytest
 from roomful.domain.changes import AddMessage, SaveMessage
 from roomful.domain.errors import Invalid
 from roomful.domain.messages import Message, ReasoningPart, TextPart
-from roomful.domain.ports import Store, StoredMessage
+from roomful.domain.ports import PRIVATE, Store, StoredMessage
 from tests.store.things import card, message, say, settle_in
 
 
@@ -54,20 +54,14 @@ async def test_a_row_is_the_message_as_it_is_sent(store: Store) -> None:
         StoredMessage(
             "m1",
             1,
-            is_open=True,
-            is_private=False,
-            is_answered=False,
-            delegates=False,
-            body=msgspec.json.encode(words),
+            0,
+            msgspec.json.encode(words).decode(),
         ),
         StoredMessage(
             "m2",
             2,
-            is_open=False,
-            is_private=True,
-            is_answered=False,
-            delegates=False,
-            body=msgspec.json.encode(cards),
+            PRIVATE,
+            msgspec.json.encode(cards).decode(),
         ),
     ]
 

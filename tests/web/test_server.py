@@ -5,7 +5,7 @@ import contextlib
 import re
 import socket
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 
 import pytest
 
@@ -59,8 +59,28 @@ async def stop(running: Serving) -> None:
         await running.task
 
 
-def request(path: str, token: str) -> bytes:
-    return f"GET {path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {token}\r\n\r\n".encode()
+class Written(asyncio.Transport):
+    """Keeps each write."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.writes: list[bytes] = []
+
+    def write(self, data: bytes | bytearray | memoryview) -> None:
+        self.writes.append(bytes(data))
+
+    def writelines(self, list_of_data: Iterable[bytes | bytearray | memoryview]) -> None:
+        self.writes.append(b"".join(list_of_data))
+
+    def is_closing(self) -> bool:
+        return False
+
+    def close(self) -> None:
+        pass
+
+
+def request(path: str, token: str, method: str = "GET") -> bytes:
+    return f"{method} {path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {token}\r\n\r\n".encode()
 
 
 @story()
@@ -162,3 +182,21 @@ async def test_requests_one_after_the_other_use_one_connection(house: Visit) -> 
         for _ in range(3):
             writer.write(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
             assert await reader.readuntil(b"}") != b""
+
+
+@story()
+async def test_an_answer_is_one_write(house: Visit) -> None:
+    ada = await house.person("ada")
+    await house.space("room", ada="owner")
+    server, written = Server(house.app, "127.0.0.1", 0), Written()
+    server.config.load()
+    line = connection.Connection(server.config, server.server_state, app_state={})
+    line.connection_made(written)
+    for method in ("GET", "HEAD"):
+        line.data_received(request("/api/spaces/room/messages", ada, method))
+        await asyncio.gather(*server.server_state.tasks)
+    line.connection_lost(None)
+
+    whole, head = written.writes
+    assert re.fullmatch(rb"HTTP/1.1 200 OK\r\n[^{]+\r\n\r\n{\"messages\":\[\].+}", whole)
+    assert re.fullmatch(rb"HTTP/1.1 200 OK\r\n[^{]+\r\n\r\n", head)

@@ -48,18 +48,22 @@ class Ids(Protocol):
     def secret(self) -> str: ...
 
 
+PRIVATE = 1
+"""A mark of a message: some of it is for one reader alone."""
+ANSWERED = 2
+"""A card in it has been answered."""
+DELEGATES = 4
+"""A sub-agent that it shows is still at work: what that does is read with it."""
+
+
 class StoredMessage(msgspec.Struct, frozen=True):
     """A message as stored: its JSON ready to be sent, and what a reader needs to know without parsing it."""
 
     id: str
     seq: int
-    is_open: bool
-    is_private: bool
-    is_answered: bool
-    """Whether a card in it has been answered."""
-    delegates: bool
-    """Whether a sub-agent that it shows is still at work: what that does is read with it."""
-    body: bytes
+    marks: int
+    """The sum of them."""
+    body: str
 
 
 class KnownAnswer(msgspec.Struct, frozen=True):
@@ -152,14 +156,14 @@ class Store(Protocol):
     async def agent(self, agent_id: str) -> Agent | None: ...
     async def agents(self) -> list[Agent]: ...
     async def space(self, space_id: str) -> Space | None: ...
+    async def space_and_role(self, space_id: str, entity_id: str) -> tuple[Space | None, Role | None]:
+        """Both at one moment."""
+        ...
+
     async def all_spaces(self) -> list[Space]: ...
     async def spaces_of(self, entity_id: str) -> list[tuple[Space, Role]]: ...
     async def my_spaces(self, entity_id: str) -> list[MySpace]: ...
     async def role(self, space_id: str, entity_id: str) -> Role | None: ...
-    async def space_and_role(self, space_id: str, entity_id: str) -> tuple[Space | None, Role | None]:
-        """The space, and what the entity is in it."""
-        ...
-
     async def members(self, space_id: str) -> list[Member]: ...
     async def company(self, entity_id: str, space_id: str | None = None) -> list[Company]:
         """Every space that the entity is in, or this one if it is."""

@@ -1,14 +1,14 @@
 """What a space holds, as of a position in its stream: the fold of every event up to it, no more, no less."""
 
 from collections.abc import Callable, Mapping
-from typing import TypeAlias, TypeVar
+from typing import TypeVar
 
 import msgspec
 
 from roomful.domain.events import Position
 from roomful.domain.fold import SpaceView
 from roomful.domain.messages import Message, as_seen_by, delegations, with_answers
-from roomful.domain.ports import Store, StoredMessage
+from roomful.domain.ports import ANSWERED, DELEGATES, PRIVATE, Store, StoredMessage
 from roomful.domain.runs import ACTIVE, Run
 from roomful.domain.shape import Noun, encode_json
 from roomful.domain.spaces import Member
@@ -19,10 +19,9 @@ from roomful.spaces.trails import trees, with_trails
 
 T = TypeVar("T")
 PAGE = 50
+LOOKED_INTO = PRIVATE | DELEGATES
+"""Messages with one of these marks are not for everybody as they are stored."""
 _decode = msgspec.json.Decoder(Message).decode
-
-_Seen: TypeAlias = Message | msgspec.Raw
-"""A message for one viewer: as it is stored where that is all of it."""
 
 
 class Page(Noun):
@@ -67,7 +66,7 @@ class History:
         await self._announcer.follows(space_id)
         asked = _Asked(space_id, before, after, limit, query, of_run)
         seen, more, position = await self._read(asked, viewer, lambda: self._announcer.position(space_id))
-        return Page(messages=list(map(_raw, seen)), position=str(position), has_more=more)
+        return Page(messages=seen, position=str(position), has_more=more)
 
     async def look(
         self, space_id: str, viewer: str | None, *, limit: int, query: str = ""
@@ -75,11 +74,11 @@ class History:
         """The last messages, or the last with these words, for those who only look."""
         asked = _Asked(space_id, None, None, limit, query or None)
         seen, _, _ = await self._read(asked, viewer, lambda: None)
-        return list(map(_raw, seen))
+        return seen
 
     async def _read(
         self, asked: "_Asked", viewer: str | None, where: Callable[[], T]
-    ) -> tuple[list[_Seen], bool, T]:
+    ) -> tuple[list[msgspec.Raw], bool, T]:
         """With where the stream was at that moment."""
 
         def as_of_now() -> tuple[T, dict[str, bytes]]:
@@ -97,8 +96,10 @@ class History:
         )
         trails = trees(below)
         grown = [_as_it_grew(row, growing) for row in rows] if growing else rows
-        seen = [_seen(row, viewer, trails) for row in grown]
-        return [message for message in seen if message is not None], more, position
+        seen = [
+            _seen(row, viewer, trails) if row.marks & LOOKED_INTO else msgspec.Raw(row.body) for row in grown
+        ]
+        return [raw for raw in seen if raw is not None], more, position
 
     async def snapshot(self, space_id: str, viewer: str | None) -> tuple[Snapshot, Position]:
         """All that a joiner needs, and the position from which to follow."""
@@ -121,7 +122,7 @@ class History:
         before = await self._seq_from_end(space_id, skipped) if skipped else None
         asked = _Asked(space_id, before, None, limit, None)
         seen, _, _ = await self._read(asked, viewer, lambda: None)
-        return [one if isinstance(one, Message) else _decode(one) for one in seen]
+        return list(map(_decode, seen))
 
     async def _seq_from_end(self, space_id: str, count: int) -> int:
         """The `seq` behind which there are less than `count` messages: a space leaves none out."""
@@ -145,27 +146,22 @@ class History:
         return as_seen_by(with_trails(message, found), viewer)
 
 
-def _as_it_grew(row: StoredMessage, growing: Mapping[str, bytes]) -> StoredMessage | bytes:
-    """A growing message is seen as it was announced; only answers may be known to the row alone."""
+def _as_it_grew(row: StoredMessage, growing: Mapping[str, bytes]) -> StoredMessage:
+    """A growing message is seen as it was announced; only answers may be known to the row alone. It is looked
+    into, for the row's marks may be old."""
     grown = growing.get(row.id)
-    if grown is None or not row.is_answered:
-        return grown or row
-    return encode_json(with_answers(_decode(grown), _decode(row.body)))
+    if grown is None:
+        return row
+    if row.marks & ANSWERED:
+        grown = encode_json(with_answers(_decode(grown), _decode(row.body)))
+    return msgspec.structs.replace(row, marks=LOOKED_INTO, body=grown.decode())
 
 
-def _seen(stored: StoredMessage | bytes, viewer: str | None, trails: Mapping[str, Child]) -> _Seen | None:
+def _seen(stored: StoredMessage, viewer: str | None, trails: Mapping[str, Child]) -> msgspec.Raw | None:
     """The message for this viewer; None when all of it is meant for somebody else."""
-    if isinstance(stored, StoredMessage):
-        if not stored.is_private and not stored.delegates:
-            return msgspec.Raw(stored.body)
-        stored = stored.body
-    message = _decode(stored)
+    message = _decode(stored.body)
     seen = as_seen_by(with_trails(message, trails), viewer)
-    return seen if seen.parts or not message.parts else None
-
-
-def _raw(seen: _Seen) -> msgspec.Raw:
-    return msgspec.Raw(encode_json(seen)) if isinstance(seen, Message) else seen
+    return msgspec.Raw(encode_json(seen)) if seen.parts or not message.parts else None
 
 
 def view_of(snapshot: Snapshot) -> SpaceView:

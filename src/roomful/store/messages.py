@@ -1,5 +1,6 @@
 """Messages: written once with their place in the space, read by pages of ready JSON."""
 
+import functools
 from collections.abc import Callable, Sequence
 from operator import itemgetter
 from typing import TypeVar
@@ -18,12 +19,12 @@ from roomful.domain.messages import (
     is_private,
     with_answers,
 )
-from roomful.domain.ports import Descent, StoredMessage
+from roomful.domain.ports import ANSWERED, DELEGATES, PRIVATE, Descent, StoredMessage
 from roomful.domain.runs import Run
 from roomful.domain.shape import UNSET, clean_text, encode_json
 from roomful.store import company
 from roomful.store.announced import Announced, Numbers
-from roomful.store.database import LAST_SEQ, Database, Reader, Row, Write
+from roomful.store.database import LAST_SEQ, Database, Reader, Write
 
 MOST_ON_A_PAGE = 1000
 MOST_WORDS = 16
@@ -53,12 +54,14 @@ _OF_ENTITY = """
 SELECT space_id, seq, body FROM messages WHERE entity_id = ? AND (space_id, seq) > (?, ?)
 ORDER BY space_id, seq LIMIT ?"""
 _PAGE = """
-SELECT number AS seq, NULL AS id, id AS status, NULL AS is_private, NULL AS is_answered, NULL AS delegates,
-  NULL AS body FROM writers WHERE id = ? OR ?
+SELECT number AS seq, id, 0 AS marks, NULL AS body FROM writers WHERE id = ? OR ?
 UNION ALL SELECT * FROM (
-  SELECT seq, id, status, is_private, is_answered, delegates, body FROM messages
+  SELECT seq, id, {marks}, body FROM messages
   WHERE space_id = ? AND seq > ? AND seq < ?{narrower} ORDER BY seq {order} LIMIT ?
 ) AS page"""
+_MARKS = f"""CASE WHEN is_private THEN {PRIVATE} ELSE 0 END
+  + CASE WHEN is_answered THEN {ANSWERED} ELSE 0 END + CASE WHEN delegates THEN {DELEGATES} ELSE 0 END"""
+"""One column, for of many rows every column costs."""
 
 _HAS_WORD = r" AND words LIKE ? ESCAPE '\'"
 _OF_RUN = " AND entity_id = ? AND run_id = ?"
@@ -162,10 +165,9 @@ async def history(
 ) -> tuple[list[StoredMessage], Descent, bool, T]:
     forwards = wanted.after is not None
     limit = max(1, min(wanted.limit, MOST_ON_A_PAGE))
-    likes = _likes(wanted.query or "")
+    likes = _likes(wanted.query) if wanted.query else []
     run = wanted.of_run
-    narrower = _HAS_WORD * len(likes) + (_OF_RUN if run is not None else "")
-    sql = _PAGE.format(narrower=narrower, order="ASC" if forwards else "DESC")
+    sql = _page(len(likes), is_of_run=run is not None, order="ASC" if forwards else "DESC")
     lowest = wanted.after if wanted.after is not None else 0
     highest = wanted.before if wanted.before is not None else LAST_SEQ
     writers = (announced.writer, wanted.is_shared)
@@ -175,14 +177,16 @@ async def history(
     async def page() -> tuple[list[StoredMessage], Numbers]:
         """The page and the writers' numbers are one statement, hence one state of the database."""
         rows = await reader.rows(sql, params, slow=bool(likes))
-        numbers = {row[2]: row[0] for row in rows if row[1] is None}
-        return [_stored(row) for row in sorted(rows, key=_seq) if row[1] is not None], numbers
+        rows.sort(key=_seq)
+        found = [StoredMessage(id, seq, marks, body) for seq, id, marks, body in rows if body is not None]
+        return found, {id: number for number, id, _, body in rows if body is None}
 
     async def read() -> tuple[tuple[list[StoredMessage], Descent], Numbers]:
         """What is below is another statement: it is of the same state when it has the same numbers."""
         for last in range(TRIES, -1, -1):
             found, numbers = await page()
-            calls = [part.tool_call_id for one in found if one.delegates for part in _delegations(one)]
+            at_work = [one for one in found if one.marks & DELEGATES]
+            calls = [part.tool_call_id for one in at_work for part in _delegations(one)]
             below, then = await company.descent_at(reader, writers, calls, numbers)
             if then == numbers or not last:
                 return (found, below), numbers
@@ -193,6 +197,12 @@ async def history(
     if has_more:
         found.pop(-1 if forwards else 0)
     return found, below, has_more, moment
+
+
+@functools.cache
+def _page(words: int, *, is_of_run: bool, order: str) -> str:
+    narrower = _HAS_WORD * words + (_OF_RUN if is_of_run else "")
+    return _PAGE.format(marks=_MARKS, narrower=narrower, order=order)
 
 
 def _delegations(stored: StoredMessage) -> list[ToolCallPart]:
@@ -251,9 +261,3 @@ def _without_texts(message: Message, at: str) -> Message:
         for part in message.parts
     ]
     return msgspec.structs.replace(message, parts=parts, updated_at=at)
-
-
-def _stored(row: Row) -> StoredMessage:
-    seq, id, status, private, answered, delegates, body = row
-    is_open = status == "open"
-    return StoredMessage(id, seq, is_open, bool(private), bool(answered), bool(delegates), body.encode())

@@ -126,6 +126,9 @@ class Record:
     async def space(self, space_id: str) -> Space | None:
         return await spaces.space(self._reader, space_id)
 
+    async def space_and_role(self, space_id: str, entity_id: str) -> tuple[Space | None, Role | None]:
+        return await spaces.space_and_role(self._reader, space_id, entity_id)
+
     async def all_spaces(self) -> list[Space]:
         return await spaces.all_spaces(self._reader)
 
@@ -137,9 +140,6 @@ class Record:
 
     async def role(self, space_id: str, entity_id: str) -> Role | None:
         return await spaces.role(self._reader, space_id, entity_id)
-
-    async def space_and_role(self, space_id: str, entity_id: str) -> tuple[Space | None, Role | None]:
-        return await spaces.space_and_role(self._reader, space_id, entity_id)
 
     async def members(self, space_id: str) -> list[Member]:
         return await spaces.members(self._reader, space_id)

@@ -154,6 +154,11 @@ async def space(reader: Reader, space_id: str) -> Space | None:
     return _decode_space(rows[0][0]) if rows else None
 
 
+async def space_and_role(reader: Reader, space_id: str, entity_id: str) -> tuple[Space | None, Role | None]:
+    rows = await reader.rows(_SPACE_AND_ROLE, (entity_id, space_id))
+    return (_decode_space(rows[0][0]), rows[0][1]) if rows else (None, None)
+
+
 async def all_spaces(reader: Reader) -> list[Space]:
     rows = await reader.rows("SELECT body FROM spaces ORDER BY created_at, id")
     return [_decode_space(body) for (body,) in rows]
@@ -177,11 +182,6 @@ async def role(reader: Reader, space_id: str, entity_id: str) -> Role | None:
         "SELECT role FROM members WHERE space_id = ? AND entity_id = ?", (space_id, entity_id)
     )
     return rows[0][0] if rows else None
-
-
-async def space_and_role(reader: Reader, space_id: str, entity_id: str) -> tuple[Space | None, Role | None]:
-    rows = await reader.rows(_SPACE_AND_ROLE, (entity_id, space_id))
-    return (_decode_space(rows[0][0]), rows[0][1]) if rows else (None, None)
 
 
 async def members(reader: Reader, space_id: str) -> list[Member]:

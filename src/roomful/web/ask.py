@@ -2,7 +2,7 @@
 
 import dataclasses
 import hashlib
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Generic, Literal, TypeAlias, TypeVar
 
 import msgspec
@@ -30,6 +30,7 @@ T = TypeVar("T")
 
 Method = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
 KEY_LIMIT = 200
+_ENCODED_HEADERS = [(name.encode(), value.encode()) for name, value in API_HEADERS.items()]
 
 
 class Body(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
@@ -136,8 +137,18 @@ class Route(Generic[B, Q, T]):
 AnyRoute: TypeAlias = Route[Any, Any, Any]
 
 
+class JsonAnswer(Response):
+    """With the headers of every answer, which are encoded once."""
+
+    media_type = "application/json"
+
+    def init_headers(self, headers: Mapping[str, str] | None = None) -> None:
+        super().init_headers(headers)
+        self.raw_headers = [*_ENCODED_HEADERS, *self.raw_headers]
+
+
 def json_answer(value: Any, status: int = 200, headers: dict[str, str] | None = None) -> Response:
-    return Response(encode_json(value), status, API_HEADERS | (headers or {}), "application/json")
+    return JsonAnswer(encode_json(value), status, headers)
 
 
 def no_content() -> Response:

@@ -1,5 +1,6 @@
 """Who is asking. One extractor for every route: a bearer token, or the cookie of the page."""
 
+import functools
 import hashlib
 import hmac
 import ipaddress
@@ -20,6 +21,8 @@ COOKIE = "roomful_session"
 ACT_AS = "x-roomful-as"
 FRESH_SECONDS = 1.0
 REMEMBERED = 10_000
+ADDRESSES = 256
+"""So many are read once and not at each request. Few, for a proxy may hand on what is none, at any length."""
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 SECRETS_IN_QUERIES = frozenset(
     {"token", "access_token", "accesstoken", "api_key", "apikey", "admin_key", "key", "authorization", "auth"}
@@ -123,12 +126,15 @@ def new_token(clock: Clock, ids: Ids, entity_id: str) -> tuple[str, AddToken]:
 def address_of(scope: Scope) -> str:
     """Where a request comes from. One who has an IPv6 network has 2**64 addresses: they count as one."""
     client = scope.get("client")
-    if not client:
-        return ""
+    return _network_of(str(client[0])) if client else ""
+
+
+@functools.lru_cache(maxsize=ADDRESSES)
+def _network_of(host: str) -> str:
     try:
-        address = ipaddress.ip_address(client[0])
+        address = ipaddress.ip_address(host)
     except ValueError:
-        return str(client[0])[:64]
+        return host[:64]
     if isinstance(address, ipaddress.IPv4Address):
         return str(address)
     return str(address.ipv4_mapped or ipaddress.ip_network((address, 64), strict=False))

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Literal
 
 from uvicorn.protocols.http.flow_control import FlowControl
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from roomful.web.line import ABORT, WHEN_GONE, WRITE
 
@@ -51,6 +51,7 @@ class Connection(HttpToolsProtocol):
         super().on_headers_complete()
         if self.cycle is not before:
             self.cycle.message_event = Bell()
+            self.cycle.transport = Answering(self.cycle)
 
     def _when_gone(self, call: Callable[[], None] | None) -> None:
         self._on_gone = call
@@ -76,6 +77,41 @@ class Connection(HttpToolsProtocol):
         if self._waiting is not None:
             self._waiting.cancel()
             self._waiting = None
+
+
+class Answering(asyncio.Transport):
+    """The connection as one answer writes to it. A head waits for its body, and both are one write."""
+
+    def __init__(self, cycle: RequestResponseCycle) -> None:
+        super().__init__()
+        self._transport = cycle.transport
+        self._cycle: RequestResponseCycle | None = cycle
+        """Until the head is written: then they let go of each other."""
+        self._head = b""
+
+    def write(self, data: bytes | bytearray | memoryview) -> None:
+        cycle = self._cycle
+        if cycle is not None and cycle.response_started:
+            self._cycle = None
+            if _has_body(cycle):
+                self._head = bytes(data)
+                return
+        if self._head:
+            self._transport.writelines((self._head, data))
+            self._head = b""
+        else:
+            self._transport.write(data)
+
+    def close(self) -> None:
+        self._transport.close()
+
+    def is_closing(self) -> bool:
+        return self._transport.is_closing()
+
+
+def _has_body(cycle: RequestResponseCycle) -> bool:
+    """Of a length that its head tells. A stream has none, and its head goes out at once."""
+    return cycle.expected_content_length > 0 and cycle.scope["method"] != "HEAD"
 
 
 class Bell(asyncio.Event):
