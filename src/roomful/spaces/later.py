@@ -3,8 +3,13 @@
 import asyncio
 from collections.abc import Callable
 
+STEP = 0.05
+
 
 class Later:
+    """Done after `seconds` at most, and in the same moment as others of its kind: what they store together
+    costs little more than what one of them stores alone."""
+
     def __init__(self, seconds: float, do: Callable[[], None]) -> None:
         self._seconds = seconds
         self._do = do
@@ -12,7 +17,8 @@ class Later:
 
     def come(self) -> None:
         if self._timer is None:
-            self._timer = asyncio.get_running_loop().call_later(self._seconds, self._now)
+            loop = asyncio.get_running_loop()
+            self._timer = loop.call_at((loop.time() + self._seconds) // STEP * STEP, self._now)
 
     def stop(self) -> None:
         if self._timer is not None:
