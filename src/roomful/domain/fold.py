@@ -37,15 +37,16 @@ from roomful.domain.trails import Child, ChildCall
 
 
 class _Growing:
-    """A part that still streams: its characters are kept in pieces and joined only when somebody looks."""
+    """A part that still streams: what is added to it is kept in pieces, and joined only when somebody looks."""
 
-    __slots__ = ("arguments", "length", "part", "pieces", "texts")
+    __slots__ = ("arguments", "inputs", "length", "part", "pieces", "texts")
 
     def __init__(self, part: Part) -> None:
         self.part = part
         self.arguments: Arguments | None = None
         self.pieces: list[str] = []
         self.length = 0
+        self.inputs: list[list[Op]] = []
         self.texts: dict[str, list[str]] = {}
         """Of the arguments, by their pointers."""
 
@@ -54,7 +55,7 @@ class _Growing:
         self.pieces.append(new)
         self.length += len(new)
 
-    def add_input(self, ops: list[Op]) -> None:
+    def _take_in(self, ops: list[Op]) -> None:
         assert isinstance(self.part, ToolCallPart)
         for op in ops:
             kind, path, value = op
@@ -64,11 +65,15 @@ class _Growing:
                 self.part.args = apply_ops(self.part.args, [("append", path, "")])  # Its place is kept.
                 self.texts[path] = [value]
             else:
+                self.texts.pop(path, None)
                 self.part.args = apply_ops(self.part.args, [op])
 
     def settle(self) -> Part:
         part = self.part
         if isinstance(part, ToolCallPart):
+            for ops in self.inputs:
+                self._take_in(ops)
+            self.inputs.clear()
             if self.texts:
                 args = dict(cast("dict[str, Json]", part.args))
                 for path, pieces in self.texts.items():
@@ -152,7 +157,7 @@ class SpaceView:
                     growing.add_text(event)
             case CallInput():
                 if (growing := self._growing.get(event.tool_call_id)) is not None:
-                    growing.add_input(event.ops)
+                    growing.inputs.append(event.ops)
             case TextStarted() | CallStarted():
                 self._start(event)
             case TextEnded():
@@ -213,7 +218,8 @@ class SpaceView:
             growing.settle().status = "complete"
 
     def _settle_call(self, event: CallReady | CallCompleted | CallFailed) -> None:
-        self._growing.pop(event.tool_call_id, None)
+        if (growing := self._growing.pop(event.tool_call_id, None)) is not None and event.args is UNSET:
+            growing.settle()
         message = self._messages.get(event.message_id)
         if message is None:
             return
