@@ -37,7 +37,7 @@ from roomful.domain.trails import Child, ChildCall
 
 
 class _Growing:
-    """A part that still streams: what is added to it is kept in pieces, and joined only when somebody looks."""
+    """A part that still streams: what it grows by is kept in pieces, and joined only when somebody looks."""
 
     __slots__ = ("arguments", "inputs", "length", "part", "pieces", "texts")
 
