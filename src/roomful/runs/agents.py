@@ -11,7 +11,7 @@ from roomful.domain.errors import NotFound
 from roomful.domain.ports import Store
 from roomful.domain.runs import Run
 from roomful.domain.shape import UNSET
-from roomful.domain.tools import SubAgent, ToolSpec
+from roomful.domain.tools import ModelTool, SubAgent, ToolSpec
 from roomful.tools import configure
 
 MoreTools: TypeAlias = Callable[[AgentSpec], Awaitable[tuple[ToolSpec, ...]]]
@@ -21,10 +21,11 @@ KEPT = 1000
 
 
 class Equipped(msgspec.Struct, frozen=True):
-    """An agent with the tools that this house can execute, by name."""
+    """An agent with the tools that this house can execute, by name, and as its model is told of them."""
 
     spec: AgentSpec
     tools: dict[str, ToolSpec]
+    told: tuple[ModelTool, ...]
 
 
 class Agents:

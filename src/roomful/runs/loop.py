@@ -22,7 +22,7 @@ from roomful.recall.attachments import attached
 from roomful.recall.context import Scene, describe, look_around, trigger_in_words
 from roomful.recall.transcript import transcript
 from roomful.routing.router import StepRouter, StepSaid, Surroundings
-from roomful.runs.agents import Agents, Equipped
+from roomful.runs.agents import KEPT, Agents, Equipped
 from roomful.runs.bounds import Bounds, too_many_calls
 from roomful.runs.calls import Calls, Ending, Executed, apply_outcome, blocks, pending
 from roomful.runs.handing import Handing
@@ -71,6 +71,7 @@ class RunLoop:
         self._calls = calls
         self._ids = ids
         self._watching = watching
+        self._equipped: dict[str, Equipped] = {}
 
     async def drive(self, voice: Voice) -> None:
         """Takes a run as far as it goes: to its end, or to where it waits. Every error ends here."""
@@ -135,8 +136,17 @@ class RunLoop:
                 return
 
     async def _equip(self, run: Run) -> Equipped:
+        """Made once for as long as the agent stays as it is."""
         spec = await self._agents.of_run(run)
-        return Equipped(spec, {tool.name: tool for tool in spec.tools if self._calls.can(tool)})
+        known = self._equipped.get(run.agent_id)
+        if known is not None and known.spec is spec:
+            return known
+        can = tuple(tool for tool in spec.tools if self._calls.can(tool))
+        told = model_tools(msgspec.structs.replace(spec, tools=can))
+        if len(self._equipped) >= KEPT:
+            self._equipped.clear()
+        equipped = self._equipped[run.agent_id] = Equipped(spec, {tool.name: tool for tool in can}, told)
+        return equipped
 
     async def _conclude(self, voice: Voice, agent: Equipped, past: Past, said: StepSaid) -> Executed:
         """The step is over: it is stored, what it said has its effect, and its calls are executed. One that
@@ -310,7 +320,7 @@ class RunLoop:
             ref=spec.model,
             agent_id=spec.id,
             messages=(*opening, *transcript(past.steps, past.calls, past.handed)),
-            tools=model_tools(msgspec.structs.replace(spec, tools=tuple(tools.values()))),
+            tools=agent.told,
             silence_seconds=spec.limits.model_silence_seconds,
         )
         around = await self._around(agent, scene)
