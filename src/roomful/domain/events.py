@@ -75,7 +75,7 @@ class CallStarted(Noun):
     shows_result: bool = True
 
 
-class CallInput(Noun):
+class CallInput(Noun, gc=False):
     """The arguments grew. `so_far` and `mark` give the whole of them when a reader wants no operations."""
 
     type: ClassVar[str] = "tool-input-delta"
@@ -245,7 +245,7 @@ WORDS = (CallInput, TextDelta)
 """What comes often: a few more characters."""
 
 
-class Announcement(msgspec.Struct, kw_only=True):
+class Announcement(msgspec.Struct, kw_only=True, gc=False):
     """An event on its way: whose it is, and who alone may hear it. Encoded once per form, for everybody."""
 
     event: SpaceEvent

@@ -39,14 +39,13 @@ from roomful.domain.trails import Child, ChildCall
 class _Growing:
     """A part that still streams: what it grows by is kept in pieces, and joined only when somebody looks."""
 
-    __slots__ = ("arguments", "inputs", "length", "part", "pieces", "texts")
+    __slots__ = ("arguments", "length", "part", "pieces", "texts")
 
     def __init__(self, part: Part) -> None:
         self.part = part
         self.arguments: Arguments | None = None
         self.pieces: list[str] = []
         self.length = 0
-        self.inputs: list[list[Op]] = []
         self.texts: dict[str, list[str]] = {}
         """Of the arguments, by their pointers."""
 
@@ -55,25 +54,28 @@ class _Growing:
         self.pieces.append(new)
         self.length += len(new)
 
-    def _take_in(self, ops: list[Op]) -> None:
-        assert isinstance(self.part, ToolCallPart)
+    def add_input(self, ops: list[Op]) -> None:
         for op in ops:
             kind, path, value = op
-            if kind == "append" and path in self.texts:
-                self.texts[path].append(value)
-            elif kind == "append" and path.count("/") == 1:
-                self.part.args = apply_ops(self.part.args, [("append", path, "")])  # Its place is kept.
-                self.texts[path] = [value]
+            pieces = self.texts.get(path) if kind == "append" else None
+            if pieces is None:
+                self._begin_input(op)
             else:
-                self.texts.pop(path, None)
-                self.part.args = apply_ops(self.part.args, [op])
+                pieces.append(value)
+
+    def _begin_input(self, op: Op) -> None:
+        assert isinstance(self.part, ToolCallPart)
+        kind, path, value = op
+        if kind == "append" and path.count("/") == 1:
+            self.part.args = apply_ops(self.part.args, [("append", path, "")])  # Its place is kept.
+            self.texts[path] = [value]
+        else:
+            self.texts.pop(path, None)
+            self.part.args = apply_ops(self.part.args, [op])
 
     def settle(self) -> Part:
         part = self.part
         if isinstance(part, ToolCallPart):
-            for ops in self.inputs:
-                self._take_in(ops)
-            self.inputs.clear()
             if self.texts:
                 args = dict(cast("dict[str, Json]", part.args))
                 for path, pieces in self.texts.items():
@@ -157,7 +159,7 @@ class SpaceView:
                     growing.add_text(event)
             case CallInput():
                 if (growing := self._growing.get(event.tool_call_id)) is not None:
-                    growing.inputs.append(event.ops)
+                    growing.add_input(event.ops)
             case TextStarted() | CallStarted():
                 self._start(event)
             case TextEnded():

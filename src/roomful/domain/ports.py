@@ -291,7 +291,7 @@ class Store(Protocol):
     async def close(self) -> None: ...
 
 
-class Entry(msgspec.Struct, frozen=True):
+class Entry(msgspec.Struct, frozen=True, gc=False):
     offset: int
     announcement: Announcement
 

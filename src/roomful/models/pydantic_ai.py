@@ -7,6 +7,7 @@ they are given. Servers at an address of one's own speak Chat Completions and ar
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from copy import deepcopy
 from typing import Any, cast
 
 from pydantic_ai import exceptions, messages, models
@@ -190,7 +191,7 @@ def _tools(request: ModelRequest) -> list[ToolDefinition]:
         ToolDefinition(
             name=tool.name,
             description=tool.description,
-            parameters_json_schema=tool.parameters,
+            parameters_json_schema=deepcopy(tool.parameters),
             strict=False,
         )
         for tool in request.tools
