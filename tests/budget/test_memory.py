@@ -27,6 +27,8 @@ BLOCKS_PER_READER = 130
 """Socket, connection, request, stream, feed and subscription, with a task; and the client: 124 on average."""
 TASKS_PER_READER = 1
 """It writes. The server tells it when the client hangs up."""
+CYCLES_PER_RUN = 80
+"""Objects that only the garbage collector finds, which stops everything while it looks: a run's voice."""
 SLACK = 1000
 """Blocks that come and go: caches, free lists, and growing tables."""
 
@@ -59,6 +61,27 @@ def test_a_delta_keeps_little_and_nothing_once_the_window_has_moved_on(
             assert kept <= SLACK, f"{kept} blocks of 3 runs that nobody can read any more"
 
     asyncio.run(story())
+
+
+def test_what_a_run_leaves_behind_does_not_grow_with_what_it_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runs = 10
+
+    async def story() -> int:
+        async with counted_house(tmp_path, monkeypatch, calling("card", deltas=DELTAS)) as house:
+            reader = await house.reader(query="?args=ops")
+            await _run(house, reader)
+            for _ in range(runs):
+                await house.woken()
+            return gc.collect()
+
+    gc.disable()
+    try:
+        left = asyncio.run(story())
+    finally:
+        gc.enable()
+    assert left <= CYCLES_PER_RUN * runs, f"{left / runs} objects a run"
 
 
 def _open(ada: Caller, space_id: str) -> socket.socket:

@@ -71,7 +71,7 @@ class StepRouter:
         self._thought: list[str] = []
         self._usage = Usage()
         self._plain: set[int] = set()
-        self._speech = Speech(step, voice, around.members, around.member_of, self._hold)
+        self._speech = Speech(step, voice, around.members, around.member_of)
 
     def feed(self, deltas: Sequence[ModelDelta]) -> None:
         for delta in deltas:
@@ -84,7 +84,7 @@ class StepRouter:
                     self._open(delta)
                 case ReasoningPiece():
                     if self._agent.show_reasoning:
-                        self._speech.say(clean_text(delta.text), reasoning=True)
+                        self._say(clean_text(delta.text), reasoning=True)
                 case UsageReport():
                     self._usage = delta.usage
                 case _:
@@ -92,7 +92,7 @@ class StepRouter:
 
     def finish(self) -> StepSaid:
         """The answer is over. Calls that never became whole have failed, and the model will be told."""
-        self._speech.end()
+        self._end_speech()
         for index, assembly in self._by_index.items():
             if index not in self._stored:
                 assembly.finish()
@@ -130,7 +130,7 @@ class StepRouter:
         return self._stored[call.index]
 
     def _open(self, opened: CallOpened) -> None:
-        self._speech.end()
+        self._end_speech()
         spec = self._tools.get(opened.name)
         finder = None
         if spec is not None:
@@ -272,7 +272,17 @@ class StepRouter:
         self._thought.append(text)
         self._voice.wrote(text)
         if self._agent.speaks != "tools":
-            self._speech.say(text, reasoning=False)
+            self._say(text, reasoning=False)
+
+    def _say(self, text: str, *, reasoning: bool) -> None:
+        if not self._speech.is_at(reasoning=reasoning):
+            self._end_speech()
+        self._speech.say(text, reasoning=reasoning)
+
+    def _end_speech(self) -> None:
+        self._speech.end()
+        while self._speech.held:
+            self._hold(*self._speech.held.pop())
 
 
 def _calls_begun(spares: Sequence[ToolCallPart | TextPart]) -> dict[str | None, list[str]]:

@@ -22,7 +22,8 @@ class Spoken(msgspec.Struct, frozen=True):
 
 
 class Speech:
-    """`spoken` is what was said to its end so far."""
+    """`spoken` is what was said to its end so far. `held` are words that may not be heard in the space that
+    they were for, with that."""
 
     def __init__(
         self,
@@ -30,23 +31,25 @@ class Speech:
         voice: Voice,
         members: Callable[[str], Sequence[Member]],
         member_of: Collection[str],
-        hold: Callable[[str, str], None],
     ) -> None:
-        """`hold` is given words that may not be heard in a space, with that."""
         self._step = step
         self._voice = voice
         self._members = members
         self._member_of = member_of
-        self._hold = hold
         self._open: _Open | None = None
         self.spoken: list[Spoken] = []
+        self.held: list[tuple[str, str]] = []
+
+    def is_at(self, *, reasoning: bool) -> bool:
+        """Whether what is said so now goes on with what was said last."""
+        return self._open is not None and self._open.reasoning is reasoning
 
     def say(self, text: str, *, reasoning: bool) -> None:
+        """More of what is said, or the begin of it: words of the other kind have ended."""
         space_id = self._voice.run.active_space_id
         if space_id is UNSET or space_id not in self._member_of:
             return
-        if self._open is None or self._open.reasoning is not reasoning:
-            self.end()
+        if self._open is None:
             self._open = _Open(space_id=space_id, part_id=None, reasoning=reasoning)
             if not self._voice.flow.sources([space_id]):
                 self._open.part_id = self._voice.start(
@@ -65,7 +68,7 @@ class Speech:
             return
         if said.part_id is None:
             if not said.reasoning:
-                self._hold(said.space_id, "".join(said.pieces))
+                self.held.append((said.space_id, "".join(said.pieces)))
             return
         voice, space_id = self._voice, said.space_id
         ended = TextEnded(

@@ -171,6 +171,7 @@ class EventStream:
             await line.cut()
         finally:
             line.close()
+            self._line = self._writer = None
             self._close()
 
     async def _tell(self, subscription: Subscription, send: Send) -> Subscription:
