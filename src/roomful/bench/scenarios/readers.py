@@ -143,7 +143,9 @@ async def idle(stage: Stage) -> list[Figure]:
 
 
 async def _wait_in(hall: Hall, stage: Stage) -> Waiting:
+    """A process that has just begun to serve still loads what it will need: that is no reader's."""
     (await hall.fill(2)).crowd.leave()
+    await asyncio.sleep(SETTLE_SECONDS)
     held = hall.child.memory()
     audience = await hall.fill(stage.sizes.crowd)
     await asyncio.sleep(SETTLE_SECONDS)
