@@ -8,9 +8,9 @@ import pytest
 from roomful.spaces import voice
 from tests.budget.counted import NEVER, Done, calling, counted_house, listed
 
-COMMITS = 6
-"""The message that wakes it; its own message, its ready call, the step with the outcome; the text, and that
-step with the end."""
+COMMITS = 7
+"""The message that wakes it; its own message, its ready call, the step with the outcome; the text, that step,
+and the end."""
 ROWS = 16
 """Run and where it shows itself, place and message, twice each; call, message and step as each changes."""
 READS = 11

@@ -238,9 +238,7 @@ class Ending(msgspec.Struct, frozen=True):
 
 class Executed(msgspec.Struct, frozen=True):
     calls: list[Call]
-    ending: Ending | None = None
-    unsaved: Sequence[Change] = ()
-    """What is still to be stored with whatever comes next."""
+    ending: Ending | None
 
 
 class _Work(msgspec.Struct):

@@ -132,7 +132,7 @@ class RunLoop:
                 await self._handing.take(voice, past)
             said = await self._ask(voice, agent, scene, past, opening)
             done = await self._conclude(voice, agent, past, said)
-            if not done.calls and await self._is_finished(voice, agent, done.unsaved):
+            if not done.calls and await self._is_finished(voice, agent):
                 return
 
     async def _equip(self, run: Run) -> Equipped:
@@ -149,8 +149,7 @@ class RunLoop:
         return equipped
 
     async def _conclude(self, voice: Voice, agent: Equipped, past: Past, said: StepSaid) -> Executed:
-        """The step is over: it is stored, what it said has its effect, and its calls are executed. One that
-        called nothing is stored by whoever knows whether the run ends with it."""
+        """The step is over: it is stored, what it said has its effect, and its calls are executed."""
         run, limits = voice.run, agent.spec.limits
         voice.keep_trail()
         step = Step(
@@ -174,8 +173,6 @@ class RunLoop:
                 await self._posting.post(voice, text, limits, lambda _: [], first)
                 first = []
         past.add(step, said.calls)
-        if not said.calls:
-            return Executed([], unsaved=first)
         if await self._refuse_calls(voice, agent, past, first):
             first = []
         done = await self._calls.execute(voice, said.calls, agent, first)
@@ -192,15 +189,13 @@ class RunLoop:
             await self._calls.settle(voice, [(call, failed) for call in beyond], agent.tools, first)
         return bool(beyond)
 
-    async def _is_finished(self, voice: Voice, agent: Equipped, unsaved: Sequence[Change] = ()) -> bool:
-        """Whether the run could end; not when a message was handed to it at the last moment. `unsaved` is
-        stored either way."""
+    async def _is_finished(self, voice: Voice, agent: Equipped) -> bool:
+        """Whether the run could end; not when a message was handed to it at the last moment."""
+        await voice.settled()
         steers = agent.spec.on_busy == "steer"
-        expected = [ExpectNoneHanded(voice.run.id)] if steers else []
         try:
-            await voice.finish("completed", [*expected, *unsaved])
+            await voice.finish("completed", [ExpectNoneHanded(voice.run.id)] if steers else ())
         except Conflict:
-            await voice.kept(unsaved)
             return False
         return True
 
