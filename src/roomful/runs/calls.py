@@ -238,7 +238,7 @@ class Ending(msgspec.Struct, frozen=True):
 
 class Executed(msgspec.Struct, frozen=True):
     calls: list[Call]
-    ending: Ending | None
+    ending: Ending | None = None
 
 
 class _Work(msgspec.Struct):
