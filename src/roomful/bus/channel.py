@@ -88,10 +88,7 @@ class Channel:
             self.add(entry, size)
             if self.branches:
                 self._branch_off(entry, size)
-        if self.readers:
-            self.notice(is_word=isinstance(announcements[-1].event, WORDS))
-        else:
-            self.shown, self.shown_volume = self.head, self.volume
+        self.notice(is_word=isinstance(announcements[-1].event, WORDS))
         for relay in self.relays.values():
             relay.extend(announcements)
 
@@ -101,7 +98,7 @@ class Channel:
         self.kept += size
         self.entries.append(entry)
         self.sizes.append(size)
-        while len(self.sizes) > WINDOW_EVENTS or self.kept > WINDOW_BYTES:
+        while len(self.entries) > WINDOW_EVENTS or self.kept > WINDOW_BYTES:
             self.entries.popleft()
             self.kept -= self.sizes.popleft()
 
