@@ -43,7 +43,9 @@ class Canceling:
 
     async def end(self, voice: Voice, why: RunError | Unset, also: Sequence[Change] = ()) -> None:
         """First what it waits for, so that nothing wakes it up again; then those it called; then itself. A
-        card that somebody answers meanwhile stays answered."""
+        card that somebody answers meanwhile stays answered. The calls that it made last may be on their way
+        to the store, where they are looked for."""
+        await voice.settled()
         while True:
             try:
                 return await self._end(voice, why, also)
