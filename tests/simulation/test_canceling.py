@@ -3,14 +3,18 @@ somebody answers its card. Nothing of it stays alive, for those who follow and f
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from roomful.client.sse import FrameReader
 from roomful.domain.agents import ModelRef
+from roomful.domain.changes import Change
 from roomful.domain.deltas import AssistantMessage, CallOpened, CallPiece, ModelDelta, ModelRequest, TextPiece
 from roomful.domain.ports import Hear
+from roomful.domain.run_changes import SaveCalls
 from tests.http.test_delegation import FORM, SEARCH, delegate
 from tests.http.test_inside import ALIVE, statuses
 from tests.simulation.house import ADMIN_KEY, Houses
@@ -139,3 +143,35 @@ def test_a_cancel_at_whatever_moment_leaves_nothing_alive(tmp_path: Path) -> Non
             await scene.cancel(0, run_id)
 
         assert scene.play(happens, range(0, 200, 2)) == []
+
+
+def test_what_a_sub_agent_stored_last_is_not_told_after_its_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who drives it knows that it is canceled before it knows what it stored."""
+    with living(tmp_path, Asking, shared=True) as houses:
+        scene = Scene(houses, ASKING)
+
+        async def happens(room: str, run_id: str, moment: int) -> None:
+            [drives, _] = houses.machines
+            assert drives.gateway is not None
+            assert drives.hand is not None
+            hand, store, is_late = drives.hand, drives.gateway.house.store, asyncio.Event()
+            commit = store.commit
+
+            def committing(changes: Sequence[Change], *more: Any, **named: Any) -> Awaitable[list[Any]]:
+                made = [call for change in changes if isinstance(change, SaveCalls) for call in change.calls]
+                if any(call.tool_name == "ask_two" for call in made):
+                    hand.slow_by = 2
+                    is_late.set()
+                return commit(changes, *more, **named)
+
+            with monkeypatch.context() as patched:
+                patched.setattr(store, "commit", committing)
+                await is_late.wait()
+                await asyncio.sleep(moment / 1000)
+                await scene.cancel(1, run_id)
+                await asyncio.sleep(3)
+                hand.slow_by = 0
+
+        assert scene.play(happens, [100]) == []

@@ -230,6 +230,7 @@ class Worker:
             case Taken(run_id):
                 if (task := self._tasks.get(run_id)) is not None and run_id not in self._stopping:
                     self._taken.add(run_id)
+                    self._voices[run_id].abandon()
                     task.cancel()
             case _:
                 pass
@@ -248,7 +249,6 @@ class Worker:
                 await self._drive_to(voice)
         except asyncio.CancelledError:
             if run.id in self._taken:
-                voice.abandon()
                 return
             if run.id in self._stopping:
                 if not run.ended and not await self._could_end_canceled(voice, *self._stopping[run.id]):

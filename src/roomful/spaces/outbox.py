@@ -114,4 +114,6 @@ async def _to_its_end(commit: asyncio.Future[Any]) -> None:
         while not commit.done():
             with contextlib.suppress(asyncio.CancelledError):
                 await asyncio.wait([commit])
+        if not commit.cancelled():
+            commit.exception()  # Or asyncio says that nobody asked for it.
         raise

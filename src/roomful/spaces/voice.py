@@ -449,6 +449,8 @@ class Voice:
         self._announcer.amend(saved.space_id, saved, parts)
 
     def _release(self, announcements: Sequence[Announcement]) -> None:
+        if self._is_abandoned:
+            return
         for announcement in announcements:
             event = announcement.event
             if isinstance(event, STARTS):
