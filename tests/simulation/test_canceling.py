@@ -145,6 +145,23 @@ def test_a_cancel_at_whatever_moment_leaves_nothing_alive(tmp_path: Path) -> Non
         assert scene.play(happens, range(0, 200, 2)) == []
 
 
+def test_a_cancel_elsewhere_at_whatever_moment_leaves_nothing_alive(tmp_path: Path) -> None:
+    """Who drives it knows late what it stored."""
+    with living(tmp_path, Asking, shared=True) as houses:
+        scene = Scene(houses, ASKING)
+
+        async def happens(room: str, run_id: str, moment: int) -> None:
+            hand = houses.machines[0].hand
+            assert hand is not None
+            hand.slow_by = 1
+            await asyncio.sleep(moment / 1000)
+            await scene.cancel(1, run_id)
+            await asyncio.sleep(2)
+            hand.slow_by = 0
+
+        assert scene.play(happens, range(0, 6000, 40)) == []
+
+
 def test_what_a_sub_agent_stored_last_is_not_told_after_its_end(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

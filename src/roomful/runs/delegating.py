@@ -59,6 +59,8 @@ class Delegating:
     async def _begin(
         self, voice: Voice, call: Call, spec: ToolSpec, wanted: Delegated, changes: Sequence[Change]
     ) -> None:
+        """What its parts show from now on is saved with the run that it is about, and not before."""
+        await voice.settled()
         new = self._new(voice.run, call, wanted)
         child = child_of(msgspec.structs.replace(new.run, status="running"), "", [])
         waiting = msgspec.structs.replace(call, status="waiting", waits_for="child_run")
