@@ -96,6 +96,18 @@ async def test_an_answer_outlives_a_writer_that_has_not_heard_of_it(store: Store
     assert await store.message("s", "m1") == message("m1", parts=[text, corrected], seq=1)
 
 
+async def test_a_card_that_was_agreed_to_does_not_run_on_in_a_final_message(store: Store) -> None:
+    await settle_in(store)
+    agreed = card("c", status="running", answered_by="ann", answered_at=NOW)
+    await store.commit([AddMessage(message("m1", parts=[card("c")], status="open"))])
+    await store.commit([SaveParts("s", "m1", (agreed,))])
+
+    await store.commit([SaveMessage(message("m1", parts=[card("c", status="canceled")]))])
+
+    stopped = card("c", status="canceled", answered_by="ann", answered_at=NOW)
+    assert await store.message("s", "m1") == message("m1", parts=[stopped], seq=1)
+
+
 async def test_a_part_is_saved_in_the_message_as_it_is_by_then(store: Store) -> None:
     await settle_in(store)
     answered = card("c", status="complete", result=1, answered_by="ann", answered_at=NOW)

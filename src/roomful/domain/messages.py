@@ -170,9 +170,17 @@ def answered_parts(message: Message) -> dict[str, Part]:
     }
 
 
+def left(part: Part) -> Part:
+    """The part when nobody will go on with it."""
+    return msgspec.structs.replace(part, status="canceled") if part.status in UNSETTLED else part
+
+
 def with_answers(message: Message, stored: Message) -> Message:
-    """The message, but each answered part of the stored one whose answer it does not know."""
+    """The message, but each answered part of the stored one whose answer it does not know. Once it is final,
+    none of them goes on."""
     kept = answered_parts(stored)
+    if message.status == "final":
+        kept = {part_id: left(part) for part_id, part in kept.items()}
     for part_id in answered_parts(message):
         kept.pop(part_id, None)
     return msgspec.structs.replace(message, parts=[kept.get(part.id, part) for part in message.parts])
