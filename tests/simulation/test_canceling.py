@@ -24,6 +24,7 @@ from tests.simulation.test_order import seen
 from tests.simulation.test_stories import ENDS, living
 
 ASKING = delegate("one", SEARCH, delegate("two", FORM))
+ORDER = {**SEARCH, "name": "order", "approval": True, "visibility": "full"}
 Happens = Callable[[str, str, int], Awaitable[None]]
 """With a room, its run, and a moment in milliseconds."""
 
@@ -53,6 +54,13 @@ class Asking(SeededModels):
             ],
             "two": [[TextPiece("Let me see. ")], _call(0, "form", q="?")],
         }[who]
+
+
+class Ordering(Asking):
+    """Orders something, for which somebody has to agree."""
+
+    def _said(self, who: str) -> list[list[ModelDelta]]:
+        return [_call(0, "order", query="x")]
 
 
 def _who(request: ModelRequest) -> str:
@@ -119,6 +127,13 @@ class Scene:
     async def cancel(self, at: int, run_id: str) -> None:
         assert (await self.ask(at, "POST", f"/api/runs/{run_id}/cancel")).status == 200
 
+    async def approve(self, at: int, room: str) -> None:
+        [_, message] = await self.messages(room)
+        [card] = message["parts"]
+        body = {"toolCallId": card["toolCallId"], "result": {"approved": True}}
+        answer = await self.ask(at, "POST", f"/api/runs/{card['runId']}/tool-results", body)
+        assert answer.status in (200, 409)
+
 
 def told_alive(stream: Connection) -> set[str]:
     """The runs that have not ended as far as somebody knows who was told this."""
@@ -160,6 +175,32 @@ def test_a_cancel_elsewhere_at_whatever_moment_leaves_nothing_alive(tmp_path: Pa
             hand.slow_by = 0
 
         assert scene.play(happens, range(0, 6000, 40)) == []
+
+
+@pytest.mark.parametrize(
+    ("answers", "cancels", "late"),
+    [(0, 0, False)],
+    ids=["one gateway"],
+)
+def test_a_cancel_while_its_card_is_approved_leaves_nothing_alive(
+    tmp_path: Path, answers: int, cancels: int, late: bool
+) -> None:
+    with living(tmp_path, Ordering, shared=True) as houses:
+        scene = Scene(houses, ORDER, reads=cancels)
+
+        async def happens(room: str, run_id: str, moment: int) -> None:
+            await asyncio.sleep(2)
+            link = houses.machines[cancels].link
+            assert link is not None
+            link.slow_by = 0.2 if late else 0
+            approving = asyncio.ensure_future(scene.approve(answers, room))
+            await asyncio.sleep(moment / 1000)
+            await scene.cancel(cancels, run_id)
+            await approving
+            await asyncio.sleep(2)
+            link.slow_by = 0
+
+        assert scene.play(happens, range(80)) == []
 
 
 def test_what_a_sub_agent_stored_last_is_not_told_after_its_end(

@@ -12,7 +12,7 @@ from roomful.domain.ports import Store
 from roomful.domain.run_changes import ExpectCall, ExpectStatus, SaveCalls, SaveRun, TakeOver
 from roomful.domain.runs import ACTIVE, SETTLED, Lease, Run, RunError, copies
 from roomful.domain.shape import UNSET, Unset
-from roomful.spaces.trails import find_trail, show_trees
+from roomful.spaces.trails import show_trees
 from roomful.spaces.voice import Voice
 
 log = logging.getLogger("roomful.runs")
@@ -36,15 +36,12 @@ class Canceling:
             return None
         return lease
 
-    async def take_up(self, voice: Voice) -> None:
-        """The voice of a run that somebody else has driven so far, or nobody."""
-        voice.resume(await self._store.open_messages(voice.run.id))
-        voice.trail = await find_trail(self._store, voice.run)
-
     async def end(self, voice: Voice, why: RunError | Unset, also: Sequence[Change] = ()) -> None:
         """First what it waits for, so that nothing wakes it up again; then those it called; then itself. A
         card that somebody answers meanwhile stays answered. The calls that it made last may be on their way
         to the store, where they are looked for."""
+        if not voice.is_taken_up:
+            await voice.take_up()
         await voice.settled()
         while True:
             try:

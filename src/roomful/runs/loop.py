@@ -34,7 +34,6 @@ from roomful.runs.starting import NewRun, Starting
 from roomful.runs.watching import Watching
 from roomful.spaces.flow import read_at_first, read_by_calls
 from roomful.spaces.history import History
-from roomful.spaces.trails import find_trail
 from roomful.spaces.voice import Voice
 from roomful.tools import model_tools
 
@@ -101,9 +100,7 @@ class RunLoop:
     async def _drive(self, voice: Voice, clock: asyncio.Timeout) -> None:
         run = voice.run
         is_new = voice.lease.is_first
-        if not is_new:
-            voice.resume(await self._store.open_messages(run.id))
-        voice.trail = await find_trail(self._store, run)
+        await voice.take_up()
         agent = await self._equip(run)
         run.at_work_since = voice.iso()
         if agent.spec.limits.run_seconds is not None:

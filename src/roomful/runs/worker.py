@@ -211,7 +211,6 @@ class Worker:
         self.tell_others(Taken(run_id))
         voice = self._make_voice(run, lease)
         try:
-            await self._canceling.take_up(voice)
             await self._canceling.end(voice, why)
         except Unavailable:
             self._left[run_id] = voice
@@ -242,7 +241,6 @@ class Worker:
             if in_its_turn:
                 voice.takes_its_turn()
             if run.is_canceling:
-                await self._canceling.take_up(voice)
                 await self._could_end_canceled(voice, run.error, ())
             else:
                 assert self._drive_to is not None

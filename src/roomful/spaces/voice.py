@@ -40,7 +40,7 @@ from roomful.spaces.later import Later
 from roomful.spaces.outbox import Outbox
 from roomful.spaces.own_messages import OwnMessages, by_audience, final_copy, is_of_step
 from roomful.spaces.run_news import run_began, run_event
-from roomful.spaces.trails import Trail
+from roomful.spaces.trails import Trail, find_trail
 
 SAVE_SECONDS = 0.25
 
@@ -71,6 +71,7 @@ class Voice:
         """What the run may show where."""
         self.began: dict[int, str] = {}
         """When the model was first asked for each step."""
+        self.is_taken_up = False
         self._own = OwnMessages()
         self._has_ended = False
         self._is_abandoned = False
@@ -81,11 +82,15 @@ class Voice:
         """Parts whose answers came elsewhere, as they are stored."""
         self._later = Later(SAVE_SECONDS, self._save)
 
-    def resume(self, messages: Sequence[Message]) -> None:
-        """Takes up the run's open messages where it left them."""
+    async def take_up(self) -> None:
+        """The run's open messages where it left them, and the parts that show it. Until then it says nothing
+        and cannot end."""
+        self.trail = await find_trail(self._store, self.run)
+        messages = [] if self.lease.is_first else await self._store.open_messages(self.run.id)
         self._own.take_up(messages)
         for message in messages:
             self._announcer.adopt(message)
+        self.is_taken_up = True
 
     def begin_step(self, step: int) -> list[ToolCallPart | TextPart]:
         """The model is asked. If it was asked for this step before, what it had begun is emptied, to be said
