@@ -179,8 +179,8 @@ def test_a_cancel_elsewhere_at_whatever_moment_leaves_nothing_alive(tmp_path: Pa
 
 @pytest.mark.parametrize(
     ("answers", "cancels", "late"),
-    [(0, 0, False)],
-    ids=["one gateway"],
+    [(0, 0, False), (0, 1, False), (1, 0, False), (0, 1, True)],
+    ids=["one gateway", "canceled elsewhere", "answered elsewhere", "the link is late"],
 )
 def test_a_cancel_while_its_card_is_approved_leaves_nothing_alive(
     tmp_path: Path, answers: int, cancels: int, late: bool

@@ -47,7 +47,7 @@ class Known:
         """Whether what readers were told before came later. Who settles a card need not be the one who ends
         its run: what is heard last of the two may have been stored first, and the other one holds it."""
         if isinstance(event, RunChanged):
-            return self.has_ended(event)
+            return event.run_id in self.ended
         message = event.message
         if message.status == "open" and (message.id in self.final or message.run_id in self.ended):
             return True

@@ -14,7 +14,7 @@ import msgspec
 
 from roomful.domain.errors import RoomfulError
 from roomful.domain.events import Announcement, MessageChanged, RunChanged
-from roomful.domain.messages import delegations
+from roomful.domain.messages import Message, delegations
 from roomful.domain.neighbours import Link
 from roomful.domain.news import (
     Answered,
@@ -94,8 +94,8 @@ class Sharing:
         self._followed: dict[str, _Followed] = {}
         self._runs: dict[str, None] = {}
         """Those that somebody watches here."""
-        self._taken: dict[str, None] = {}
-        """Runs that were taken from their driver, who may go on speaking until it hears of that."""
+        self._taken: dict[str, str] = {}
+        """By whom runs were taken from their driver, who may go on speaking until it hears of that."""
         self._growing: set[str] = set()
         self._listeners: list[Callable[[News], None]] = []
         self._seen: dict[str, int] = {}
@@ -127,12 +127,12 @@ class Sharing:
         await self._link.close()
 
     def tell(self, news: News) -> None:
-        self._note_taken(news)
+        self._note_taken(self._name, news)
         self._telling.tell(news)
 
-    def _note_taken(self, news: News) -> None:
+    def _note_taken(self, sender: str, news: News) -> None:
         if isinstance(news, Taken):
-            self._taken[news.run_id] = None
+            self._taken[news.run_id] = sender
             if len(self._taken) > MOST_TAKEN:
                 del self._taken[next(iter(self._taken))]
 
@@ -184,7 +184,7 @@ class Sharing:
     def _announced(self, announcements: Sequence[Announcement]) -> None:
         self._telling.announced(announcements)
         for announcement in announcements:
-            if isinstance(announcement.event, MessageChanged) and self._is_past(announcement):
+            if self._is_past(announcement):
                 self._bus.renew([space_channel(announcement.space_id)])
             else:
                 self._note(announcement)
@@ -228,9 +228,7 @@ class Sharing:
             case Told():
                 self._hear_announcement(sender, channel, news)
             case TookUp(raw):
-                message = decode_message(raw)
-                in_step = self._is_in_step(sender, message.space_id)
-                self._announcer.hear_growing(message, in_step=in_step)
+                self._hear_took_up(sender, decode_message(raw))
             case LetGo(space_id, message_id):
                 self._announcer.hear_still(space_id, message_id)
             case Disowned(space_id, message_id):
@@ -251,7 +249,7 @@ class Sharing:
             case Follows(run_ids):
                 self._telling.watch(run_ids)
             case _:
-                self._note_taken(news)
+                self._note_taken(sender, news)
                 self._tell_here(news)
 
     def _hear_announcement(self, sender: str, channel: str, news: Told) -> None:
@@ -270,8 +268,8 @@ class Sharing:
         self._announcer.hear(announcement, in_step=self._is_in_step(sender, news.space_id))
 
     def _is_past(self, announcement: Announcement) -> bool:
-        """Whether readers here know what came of it: the end of a run that was found to be stored, or a
-        message that another process made final."""
+        """Whether readers here know what came of it: a run whose end they were told, or a message that
+        another process made final."""
         followed, event = self._followed.get(announcement.space_id), announcement.event
         return followed is not None and isinstance(event, _KNOWN) and followed.known.is_past(event)
 
@@ -285,13 +283,21 @@ class Sharing:
             self._telling.put(space_channel(space_id), Grows(sender, space_id, growing))
         self._telling.tell(Answered(sender, asks.number))
 
+    def _hear_took_up(self, sender: str, message: Message) -> None:
+        if not self._was_taken_from(sender, message):
+            in_step = self._is_in_step(sender, message.space_id)
+            self._announcer.hear_growing(message, in_step=in_step)
+
+    def _was_taken_from(self, sender: str, message: Message) -> bool:
+        """It may not know yet."""
+        return self._taken.get(message.run_id or "", sender) != sender
+
     def _hear_growing(self, sender: str, space_id: str, messages: Sequence[msgspec.Raw]) -> None:
-        """Readers who are here already are brought to where the sender is. It may not know yet that a run
-        was taken from it."""
+        """Readers who are here already are brought to where the sender is."""
         self._followed[space_id].in_step.add(sender)
         channel = space_channel(space_id)
         for message in map(decode_message, messages):
-            if message.run_id in self._taken:
+            if self._was_taken_from(sender, message):
                 continue
             self._announcer.hear_growing(message)
             if delegations(message):
