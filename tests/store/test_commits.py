@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import threading
 from typing import Any
 
 import pytest
@@ -33,6 +34,21 @@ async def test_what_follows_runs_in_the_order_of_handing_in_and_before_the_answe
     assert heard == [[number] for number in range(1, 101)]
     assert answered == heard
     assert await ids(store) == [f"m{number}" for number in range(1, 101)]
+
+
+async def test_what_is_handed_in_together_is_stored_together(store: Store) -> None:
+    """However soon the one that writes could have begun with the first."""
+    await settle_in(store)
+    before = sum(store.figures().batch_sizes.counts)
+    commits: list[asyncio.Future[Any]] = []
+    idle = threading.Event()
+    for number in range(1, 41):
+        commits.append(asyncio.ensure_future(store.commit([AddMessage(message(f"m{number}"))])))
+        idle.wait(0.0005)  # The writing thread has the time to begin, if it is let.
+
+    await asyncio.gather(*commits)
+
+    assert sum(store.figures().batch_sizes.counts) - before == 1
 
 
 async def test_the_answer_comes_after_what_follows(store: Store) -> None:

@@ -35,7 +35,10 @@ class Hand(Protocol[T]):
 
 
 class ThreadHand(Generic[T]):
+    """What is given in one turn of the event loop is taken together. Until then the thread disturbs nobody."""
+
     def __init__(self) -> None:
+        self._given: list[T] = []
         self._queue: queue.SimpleQueue[T | None] = queue.SimpleQueue()
         self._closing = threading.Event()
         self._thread: threading.Thread | None = None
@@ -45,10 +48,18 @@ class ThreadHand(Generic[T]):
         self._thread.start()
 
     def give(self, item: T) -> None:
-        self._queue.put(item)
+        if not self._given:
+            asyncio.get_running_loop().call_soon(self._hand_over)
+        self._given.append(item)
+
+    def _hand_over(self) -> None:
+        given, self._given = self._given, []
+        for item in given:
+            self._queue.put(item)
 
     async def close(self) -> None:
         if not self._closing.is_set():
+            self._hand_over()
             self._closing.set()
             self._queue.put(None)
         if self._thread is not None:
