@@ -2,8 +2,9 @@
 
 import asyncio
 import random
+from collections import Counter
 
-from roomful.spaces.later import STEP, Later
+from roomful.spaces.later import SHARES, STEP, Later
 from tests.simulation.loop import SimLoop
 
 
@@ -24,3 +25,18 @@ def test_all_that_grows_is_saved_in_few_moments_and_none_too_late() -> None:
     assert len(saved) == 200
     assert all(0.25 - STEP <= saved[number] - came[number] <= 0.25 for number in came)
     assert len(set(saved.values())) <= 0.2 / STEP + 1
+
+
+def test_those_who_begin_together_are_not_all_saved_in_one_moment() -> None:
+    loop = SimLoop(random.Random(0))
+    saved: list[float] = []
+
+    async def story() -> None:
+        for number in range(100):
+            Later(0.25, lambda: saved.append(loop.time()), share=number).come()
+        await asyncio.sleep(1)
+
+    loop.run(story(), until=2)
+    together = Counter(saved)
+    assert list(together.values()) == [100 // SHARES] * SHARES
+    assert all(0.25 - STEP <= moment <= 0.25 for moment in together)

@@ -6,19 +6,25 @@ from collections.abc import Callable
 STEP = 0.05
 
 
+SHARES = 5
+"""So many moments are in a step: what everybody stores at once holds everybody up."""
+
+
 class Later:
     """Done after `seconds` at most, and in the same moment as others of its kind: what they store together
     costs little more than what one of them stores alone."""
 
-    def __init__(self, seconds: float, do: Callable[[], None]) -> None:
+    def __init__(self, seconds: float, do: Callable[[], None], share: int = 0) -> None:
         self._seconds = seconds
         self._do = do
+        self._after = share % SHARES * STEP / SHARES
         self._timer: asyncio.TimerHandle | None = None
 
     def come(self) -> None:
         if self._timer is None:
             loop = asyncio.get_running_loop()
-            self._timer = loop.call_at((loop.time() + self._seconds) // STEP * STEP, self._now)
+            latest = loop.time() + self._seconds - self._after
+            self._timer = loop.call_at(latest // STEP * STEP + self._after, self._now)
 
     def stop(self) -> None:
         if self._timer is not None:

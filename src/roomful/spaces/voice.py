@@ -6,6 +6,7 @@ rest is heard at once and saved a moment later. Every write carries the run's le
 
 from collections.abc import Callable, Sequence
 from typing import Any
+from zlib import crc32
 
 import msgspec
 
@@ -80,7 +81,7 @@ class Voice:
         self._unsaved: dict[str, None] = {}
         self._answered: dict[str, Part] = {}
         """Parts whose answers came elsewhere, as they are stored."""
-        self._later = Later(SAVE_SECONDS, self._save)
+        self._later = Later(SAVE_SECONDS, self._save, share=crc32(run.id.encode()))
 
     async def take_up(self) -> None:
         """The run's open messages where it left them, and the parts that show it. Until then it says nothing
