@@ -2,7 +2,9 @@
 
 import itertools
 import json
+import sys
 from collections.abc import Sequence
+from types import FrameType
 
 import pytest
 from hypothesis import given, settings
@@ -348,3 +350,24 @@ def test_a_line_in_very_many_reads_takes_linear_time() -> None:
     assert (
         len(joined(*read([*parts, chunk({"choices": [{"finish_reason": "stop"}]})])).calls[0][1]) == 400_000
     )
+
+
+def test_more_of_a_call_or_a_text_is_taken_in_few_steps() -> None:
+    """As nearly all that a model says is."""
+    answer = Joined("openai:fake", TOOLS)
+    answer.feed(b"".join(call("show", {"b": "and so on"}, size=4)[:3]))
+    steps: list[str] = []
+
+    def note(frame: FrameType, event: str, _: object) -> None:
+        if event == "call":
+            steps.append(frame.f_code.co_name)
+
+    for piece in (call_delta(index=0, function={"arguments": " and on"}), *text("Ja")):
+        sys.setprofile(note)
+        try:
+            deltas = answer.feed(piece)
+        finally:
+            sys.setprofile(None)
+        assert len(deltas) == 1
+        assert steps == ["feed", "only", "_more", "_has_room"]
+        steps.clear()

@@ -66,8 +66,11 @@ class Answer:
         self._out: list[ModelDelta] = []
 
     def feed(self, data: bytes) -> list[ModelDelta]:
+        only = self._lines.only(data)
+        if only is not None and (more := self._more(only)) is not None:
+            return [more]
         try:
-            for chunk in self._lines.feed(data):
+            for chunk in self._lines.feed(data) if only is None else (only,):
                 self._take(chunk)
             self._flush()
             if self._lines.done:
@@ -117,6 +120,36 @@ class Answer:
             self._emit(kind, "\ufffd")
         if self._usage is not None:
             self._out.append(UsageReport(self._usage))
+
+    def _more(self, chunk: Chunk) -> CallPiece | TextPiece | None:
+        """The piece, if the chunk is nothing but more of a text or of an open call, as most chunks are."""
+        if not chunk.choices or chunk.usage is not None or chunk.error or self._lines.lossy:
+            return None
+        choice = chunk.choices[0]
+        delta = choice.delta
+        if choice.finish_reason or delta is None or delta.reasoning_content or delta.reasoning:
+            return None
+        pieces = delta.tool_calls
+        if not pieces:
+            return TextPiece(delta.content) if delta.content and self._has_room(None, delta.content) else None
+        piece = pieces[0]
+        function = piece.function
+        if delta.content or len(pieces) > 1 or piece.id or piece.index is None or function is None:
+            return None
+        call, text = self._by_key.get(piece.index), function.arguments
+        if call is None or not call.begun or not call.opened or function.name or type(text) is not str:
+            return None
+        return CallPiece(call.index, text) if text and self._has_room(call, text) else None
+
+    def _has_room(self, call: _Call | None, text: str) -> bool:
+        """Whether so much more is not too much; then it is counted."""
+        size = len(text)
+        if self._size + size > ANSWER_LIMIT or (call is not None and call.size + size > CALL_LIMIT):
+            return False
+        self._size += size
+        if call is not None:
+            call.size += size
+        return True
 
     def _take(self, chunk: Chunk) -> None:
         if chunk.choices:

@@ -80,6 +80,19 @@ class Lines:
         self._held_size = 0
         self._size = 0
 
+    def only(self, data: bytes) -> Chunk | None:
+        """The chunk, if these bytes are one and nothing else, as most reads are. None: `feed` takes them."""
+        if self._held or data[:5] != b"data:" or data.find(b"\n") != len(data) - 2 or data[-1:] != b"\n":
+            return None
+        if self._size + len(data) > WIRE_LIMIT:
+            return None
+        try:
+            chunk = _decode(data[5:])
+        except (ValueError, RecursionError):
+            return None
+        self._size += len(data)
+        return chunk
+
     def feed(self, data: bytes) -> Iterator[Chunk]:
         lines = data.split(b"\n")
         self._count(len(data), grown=len(lines) == 1)
