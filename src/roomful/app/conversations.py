@@ -72,6 +72,8 @@ class Conversations:
 
     def _hear(self, announcements: list[Announcement]) -> None:
         if not self._followed.narrators:  # then what grows is nobody's business here
+            if len(announcements) == 1 and isinstance(announcements[0].event, GROWTH):
+                return
             announcements = [one for one in announcements if not isinstance(one.event, GROWTH)]
             if not announcements:
                 return

@@ -64,7 +64,7 @@ def _collect_rarely() -> None:
     would else walk through it for every few hundred objects."""
     gc.collect()
     gc.freeze()
-    gc.set_threshold(10_000, 10, 10)
+    gc.set_threshold(2_000, 20, 10)
 
 
 def _answer_signals(how: Callable[[int, FrameType | None], None] | signal.Handlers) -> None:

@@ -4,6 +4,7 @@ Nothing is ever taken back, so a mark is two numbers, and the arguments as they 
 built later, only if somebody asks.
 """
 
+from collections.abc import Sequence
 from typing import Literal, TypeAlias, cast
 
 from roomful.domain.shape import Json
@@ -37,7 +38,7 @@ class Arguments:
             arguments.put(key, value)
         return arguments
 
-    def grow(self, ops: list[Op]) -> None:
+    def grow(self, ops: Sequence[Op]) -> None:
         """The same as operations say it."""
         for kind, path, value in ops:
             [key] = unpointer(path)
@@ -85,7 +86,7 @@ class Arguments:
         return args
 
 
-def apply_ops(args: Json, ops: list[Op]) -> Json:
+def apply_ops(args: Json, ops: Sequence[Op]) -> Json:
     """The same growth on plain values, for a reader who has only the operations."""
     for kind, path, value in ops:
         args = _grown(args, unpointer(path), kind, value)

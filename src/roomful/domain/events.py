@@ -3,7 +3,7 @@
 Delta events carry their part's id and their own fields only; the start events carry the rest.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import ClassVar, Literal, TypeAlias
 
 import msgspec
@@ -80,7 +80,7 @@ class CallInput(Noun, gc=False):
 
     type: ClassVar[str] = "tool-input-delta"
     tool_call_id: str
-    ops: list[Op]
+    ops: Sequence[Op]
     so_far: Arguments | None = None
     mark: tuple[int, int] = (0, -1)
 

@@ -39,7 +39,7 @@ from roomful.domain.trails import Child, ChildCall
 class _Growing:
     """A part that still streams: what it grows by is kept in pieces, and joined only when somebody looks."""
 
-    __slots__ = ("arguments", "length", "part", "pieces", "texts")
+    __slots__ = ("arguments", "length", "mark", "part", "pieces", "so_far", "texts")
 
     def __init__(self, part: Part) -> None:
         self.part = part
@@ -48,14 +48,20 @@ class _Growing:
         self.length = 0
         self.texts: dict[str, list[str]] = {}
         """Of the arguments, by their pointers."""
+        self.so_far: Arguments | None = None
+        """All of them, as they are at the mark, if the one who tells of them keeps them."""
+        self.mark = (0, -1)
 
     def add_text(self, event: TextDelta) -> None:
         new = event.delta[self.length - event.offset :] if event.offset < self.length else event.delta
         self.pieces.append(new)
         self.length += len(new)
 
-    def add_input(self, ops: list[Op]) -> None:
-        for op in ops:
+    def add_input(self, event: CallInput) -> None:
+        if event.so_far is not None:
+            self.so_far, self.mark = event.so_far, event.mark
+            return
+        for op in event.ops:
             kind, path, value = op
             pieces = self.texts.get(path) if kind == "append" else None
             if pieces is None:
@@ -76,7 +82,9 @@ class _Growing:
     def settle(self) -> Part:
         part = self.part
         if isinstance(part, ToolCallPart):
-            if self.texts:
+            if self.so_far is not None:
+                part.args, self.so_far = self.so_far.at(self.mark), None
+            elif self.texts:
                 args = dict(cast("dict[str, Json]", part.args))
                 for path, pieces in self.texts.items():
                     [key] = unpointer(path)
@@ -159,7 +167,7 @@ class SpaceView:
                     growing.add_text(event)
             case CallInput():
                 if (growing := self._growing.get(event.tool_call_id)) is not None:
-                    growing.add_input(event.ops)
+                    growing.add_input(event)
             case TextStarted() | CallStarted():
                 self._start(event)
             case TextEnded():

@@ -1,9 +1,11 @@
 """Events as bytes. Each is encoded once per form, and every reader of that form gets the same bytes."""
 
+from collections.abc import Sequence
 from typing import Final
 
 import msgspec
 
+from roomful.domain.arguments import Op
 from roomful.domain.events import WORDS, Announcement, CallCompleted, CallInput, SpaceEvent, TextDelta
 from roomful.domain.shape import Json, encode_json
 
@@ -18,6 +20,11 @@ class Form:
     OPS: Final = 1
     V1: Final = 2
     MANY: Final = 4
+
+
+class _Ops(msgspec.Struct, rename="camel", gc=False):
+    tool_call_id: str
+    ops: Sequence[Op]
 
 
 _MATTERS: dict[type, int] = {
@@ -43,15 +50,15 @@ def frame(announcement: Announcement, form: int) -> bytes:
     """The event and data lines of one SSE frame, without its id and without the closing blank line."""
     event, space_id, encoded = announcement.event, announcement.space_id, announcement.encoded
     form &= _MATTERS.get(type(event), Form.PLAIN)
-    known = encoded.get(form) or encoded.get((form, space_id))
-    if known is None:
-        data = _whole(event, form, space_id)
-        names_space = form & Form.MANY or len(data) > EVENT_LIMIT
-        if len(data) > EVENT_LIMIT:
-            data = _truncated(event, space_id)
-        known = b"event: " + event_name(event, form).encode() + b"\ndata: " + data + b"\n"
-        encoded[(form, space_id) if names_space else form] = known
-    return known
+    if encoded and (known := encoded.get(form) or encoded.get((form, space_id))) is not None:
+        return known
+    data = _whole(event, form, space_id)
+    names_space = form & Form.MANY or len(data) > EVENT_LIMIT
+    if len(data) > EVENT_LIMIT:
+        data = _truncated(event, space_id)
+    made = b"event: %b\ndata: %b\n" % (event_name(event, form).encode(), data)
+    encoded[(form, space_id) if names_space else form] = made
+    return made
 
 
 def one_frame(name: str, data: bytes, position: str | None = None) -> bytes:
@@ -76,7 +83,7 @@ def _body(event: SpaceEvent, form: int) -> Json:
     if not isinstance(event, CallInput):
         return event
     if form & Form.OPS or event.so_far is None:
-        return {"toolCallId": event.tool_call_id, "ops": event.ops}
+        return _Ops(event.tool_call_id, event.ops)
     return {"toolCallId": event.tool_call_id, "partialArgs": event.so_far.at(event.mark)}
 
 

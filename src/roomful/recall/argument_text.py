@@ -3,7 +3,7 @@
 What is left open can be closed by any reader who repairs unfinished JSON: the last string and the object.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from roomful.domain.arguments import Op, unpointer
 from roomful.domain.shape import Json, encode_json
@@ -23,7 +23,7 @@ class ArgumentText:
         """The text of those that are there already."""
         return "{" + "".join([self._put(key, value) for key, value in args.items()])
 
-    def grow(self, ops: list[Op]) -> str:
+    def grow(self, ops: Sequence[Op]) -> str:
         pieces: list[str] = []
         for kind, path, value in ops:
             [key] = unpointer(path)

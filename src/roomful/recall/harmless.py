@@ -1,6 +1,7 @@
 """JSON that a careful JavaScript reader takes. The AI SDK ends a stream in which an object has a key that
 could reach a prototype: what a model, a tool or a person put there is left out, live and after a reload."""
 
+from collections.abc import Sequence
 from typing import cast
 
 from roomful.domain.arguments import Op, unpointer
@@ -30,7 +31,7 @@ def harmless(value: Json, *, is_constructor: bool = False) -> Json:
     }
 
 
-def harmless_ops(ops: list[Op]) -> list[Op]:
+def harmless_ops(ops: Sequence[Op]) -> list[Op]:
     kept: list[Op] = []
     for kind, path, value in ops:
         [key] = unpointer(path)

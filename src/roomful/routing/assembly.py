@@ -1,5 +1,6 @@
 """One tool call while the model writes it: where it goes, what of it may be seen, when it is whole."""
 
+from collections.abc import Sequence
 from typing import assert_never
 
 from roomful.domain.arguments import Arguments, Op, pointer
@@ -97,7 +98,17 @@ class Assembly:
 
     def feed(self, text: str) -> None:
         self._raw.append(text)
-        self._follow(self._scanner.feed(text))
+        tokens = self._scanner.feed(text)
+        token = tokens[0] if len(tokens) == 1 else None
+        if self._is_open and isinstance(token, Piece) and token.key == self._writing:
+            self._grow(token.text)
+        else:
+            self._follow(tokens)
+
+    def _grow(self, text: str) -> None:
+        """More of what is being written and seen: there is nothing to decide."""
+        self._so_far.append(text)
+        self._tell_input((("append", self._path, text),))
 
     def finish(self) -> None:
         """The model has moved on: whatever is not whole by now never will be."""
@@ -113,15 +124,18 @@ class Assembly:
             self._take(token, ops)
         if self._finder is not None and self._finder.failure is not None:
             self.failure = self.failure or self._finder.failure
-        if ops and self._voice.is_followed:
-            self._voice.tell_run(CallInput(tool_call_id=self.call_id, ops=ops))
-        if self._is_open:
-            if ops:
-                self._show(ops)
-        else:
+        if ops:
+            self._tell_input(ops)
+        if not self._is_open:
             self._open_when_known()
         if self.closed and self.failure is None and not self._is_judged:
             self._judge()
+
+    def _tell_input(self, ops: Sequence[Op]) -> None:
+        if self._voice.is_followed:
+            self._voice.tell_run(CallInput(tool_call_id=self.call_id, ops=ops))
+        if self._is_open:
+            self._show(ops)
 
     def _take(self, token: Token, ops: list[Op]) -> None:
         match token:
@@ -247,7 +261,7 @@ class Assembly:
             return "approval"
         return "answer" if spec.asks else UNSET
 
-    def _show(self, ops: list[Op]) -> None:
+    def _show(self, ops: Sequence[Op]) -> None:
         assert self.spec is not None
         if self.held is None and isinstance(self.spec.shape, TextShape):
             self._show_text(pointer(self.spec.shape.from_arg), ops)
@@ -257,7 +271,7 @@ class Assembly:
             )
             self._voice.say_in(self._shown_in, event, self._audience)
 
-    def _show_text(self, path: str, ops: list[Op]) -> None:
+    def _show_text(self, path: str, ops: Sequence[Op]) -> None:
         text = "".join(value for _, where, value in ops if where == path and isinstance(value, str))
         if text:
             for place in self.places:

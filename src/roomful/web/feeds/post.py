@@ -73,10 +73,12 @@ class PostFeed:
     def frames(self, entries: list[Entry]) -> bytes:
         frames: list[bytes] = []
         for entry in entries:
-            if self._is_ours(entry.announcement):
+            announcement = entry.announcement
+            is_word = isinstance(announcement.event, WORDS)
+            if self._hears(announcement) if is_word else self._is_ours(announcement):
                 frames.append(frame_of(entry, self._epoch, self._who.form))
-                if not isinstance(entry.announcement.event, WORDS):
-                    self._note(entry.announcement)
+                if not is_word:
+                    self._note(announcement)
         return b"".join(frames)
 
     def close(self) -> None:
@@ -90,6 +92,9 @@ class PostFeed:
             return True
         if isinstance(event, RunChanged) and event.root_run_id in self._runs:
             self._runs |= {event.run_id}
+        return self._hears(announcement)
+
+    def _hears(self, announcement: Announcement) -> bool:
         return announcement.run_id in self._runs and self._who.hears(announcement)
 
     def _note(self, announcement: Announcement) -> None:
