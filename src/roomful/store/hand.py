@@ -35,7 +35,7 @@ class Hand(Protocol[T]):
 
 
 class ThreadHand(Generic[T]):
-    """What is given in one turn of the event loop is taken together. Until then the thread disturbs nobody."""
+    """What is given in one turn of the event loop is taken together; until then it disturbs nobody."""
 
     def __init__(self) -> None:
         self._given: list[T] = []
