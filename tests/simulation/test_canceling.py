@@ -177,6 +177,17 @@ def test_a_cancel_elsewhere_at_whatever_moment_leaves_nothing_alive(tmp_path: Pa
         assert scene.play(happens, range(0, 6000, 40)) == []
 
 
+def test_two_cancels_at_once_at_whatever_moment_leave_nothing_alive(tmp_path: Path) -> None:
+    with living(tmp_path, Asking, shared=True) as houses:
+        scene = Scene(houses, ASKING)
+
+        async def happens(room: str, run_id: str, moment: int) -> None:
+            await asyncio.sleep(moment / 1000)
+            await asyncio.gather(scene.cancel(0, run_id), scene.cancel(1, run_id))
+
+        assert scene.play(happens, range(240)) == []
+
+
 @pytest.mark.parametrize(
     ("answers", "cancels", "late"),
     [(0, 0, False), (0, 1, False), (1, 0, False), (0, 1, True)],

@@ -11,6 +11,7 @@ from roomful.domain.messages import MemberAnswer
 from roomful.domain.ports import Store
 from roomful.domain.run_changes import (
     AddRun,
+    Claimed,
     ClaimRun,
     EndLeases,
     ExpectCall,
@@ -125,13 +126,16 @@ async def test_whoever_lost_the_lease_writes_nothing(store: Store) -> None:
     await store.commit([AddRun(run()), KeepAlive("w1", 60.0), KeepAlive("w2", 60.0)])
     old = await claim(store, "w1")
     assert old is not None
-    [new] = await store.commit([TakeOver("r", "w2")])
+    why = RunError(code="limit", message="too long")
+    [taken] = await store.commit([TakeOver("r", "w2", why)])
 
-    assert new == Lease(run_id="r", owner="w2", fence=2)
+    new = Lease(run_id="r", owner="w2", fence=2)
+    stopping = run(status="running", is_canceling=True, error=why)
+    assert taken == Claimed(new, stopping, was_queued=False)
     stale: list[Change] = [AddMessage(message("m1")), SaveRun(run(status="failed")), Guard(old)]
     with pytest.raises(LeaseLost):
         await store.commit(stale)
-    assert await store.run("r") == run(status="running")
+    assert await store.run("r") == stopping
     assert await ids(store) == []
     await store.commit([Guard(new), SaveRun(run(status="failed"))])
     assert await store.run("r") == run(status="failed")

@@ -3,8 +3,8 @@
 from typing import TypeAlias
 
 from roomful.domain.messages import MemberAnswer
-from roomful.domain.runs import Call, Handed, Lease, Run, RunStatus, Step
-from roomful.domain.shape import Frozen
+from roomful.domain.runs import Call, Handed, Lease, Run, RunError, RunStatus, Step
+from roomful.domain.shape import UNSET, Frozen, Unset
 
 
 class AddRun(Frozen):
@@ -37,7 +37,7 @@ class ClaimRun(Frozen):
 
 class Claimed(Frozen):
     """A run with a new driver, as it is then. One that had to be read again could be left with an owner who
-    does nothing, when that fails."""
+    does nothing, when that fails; and what its driver stores in between would be lost."""
 
     lease: Lease
     run: Run
@@ -51,10 +51,11 @@ class Guard(Frozen):
 
 
 class TakeOver(Frozen):
-    """Takes the run whoever drives it, who can write no more from then on, and answers with the new Lease."""
+    """Takes the run to stop it, whoever drives it: who does can write no more. Answers with Claimed."""
 
     run_id: str
     owner: str
+    why: RunError | Unset = UNSET
 
 
 class Release(Frozen):

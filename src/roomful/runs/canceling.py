@@ -9,8 +9,8 @@ import msgspec
 from roomful.domain.changes import Change
 from roomful.domain.errors import Conflict
 from roomful.domain.ports import Store
-from roomful.domain.run_changes import ExpectCall, ExpectStatus, SaveCalls, SaveRun, TakeOver
-from roomful.domain.runs import ACTIVE, SETTLED, Lease, Run, RunError, copies
+from roomful.domain.run_changes import Claimed, ExpectCall, ExpectStatus, SaveCalls, SaveRun, TakeOver
+from roomful.domain.runs import ACTIVE, SETTLED, Run, RunError, copies
 from roomful.domain.shape import UNSET, Unset
 from roomful.spaces.trails import show_trees
 from roomful.spaces.voice import Voice
@@ -25,16 +25,14 @@ class Canceling:
         self._owner = owner
         self._cancel = cancel
 
-    async def take(self, run: Run, why: RunError | Unset, also: Sequence[Change]) -> Lease | None:
-        """The run is being stopped from now on, whoever has driven it. None when it has ended meanwhile."""
-        expect = ExpectStatus(run_id=run.id, statuses=ACTIVE)
-        run.status, run.is_canceling, run.error = "running", True, why
-        take: list[Change] = [expect, TakeOver(run_id=run.id, owner=self._owner), SaveRun(run), *also]
+    async def take(self, run_id: str, why: RunError | Unset, also: Sequence[Change]) -> Claimed | None:
+        """The run is being stopped from now on, whoever has driven it. None when it has ended."""
+        expect = ExpectStatus(run_id=run_id, statuses=ACTIVE)
         try:
-            [_, lease, *_] = await self._store.commit(take)
+            [_, taken, *_] = await self._store.commit([expect, TakeOver(run_id, self._owner, why), *also])
         except Conflict:
             return None
-        return lease
+        return taken
 
     async def end(self, voice: Voice, why: RunError | Unset, also: Sequence[Change] = ()) -> None:
         """First what it waits for, so that nothing wakes it up again; then those it called; then itself. A

@@ -203,13 +203,13 @@ class Worker:
             raise NotFound(f"there is no run {run_id!r}")
         if run.ended:
             return run
-        lease = await self._canceling.take(run, why, also)
-        if lease is None:
+        taken = await self._canceling.take(run_id, why, also)
+        if taken is None:
             ended = await self._store.run(run_id)
             assert ended is not None
             return ended
         self.tell_others(Taken(run_id))
-        voice = self._make_voice(run, lease)
+        voice = self._make_voice(taken.run, taken.lease)
         try:
             await self._canceling.end(voice, why)
         except Unavailable:

@@ -145,7 +145,7 @@ def _plan_for_runs(change: RunChange) -> Write:
         case ClaimRun():
             return runs.claim_run(change.run_id, change.owner)
         case TakeOver():
-            return runs.take_over(change.run_id, change.owner)
+            return runs.take_over(change.run_id, change.owner, change.why)
         case Release():
             return runs.release(change.run_id)
         case KeepAlive():

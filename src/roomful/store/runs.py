@@ -6,8 +6,8 @@ import msgspec
 
 from roomful.domain.errors import Conflict, LeaseLost, NotFound
 from roomful.domain.run_changes import Claimed
-from roomful.domain.runs import ACTIVE, Lease, Run, RunStatus
-from roomful.domain.shape import UNSET, encode_json
+from roomful.domain.runs import ACTIVE, Lease, Run, RunError, RunStatus
+from roomful.domain.shape import UNSET, Unset, encode_json
 from roomful.store.database import Database, Reader, Write
 
 MOST_UNOWNED = 1000
@@ -37,7 +37,7 @@ WHERE id = ? AND status IN ('queued', 'running') AND (owner IS NULL OR NOT EXIST
       SELECT 1 FROM workers WHERE workers.id = b.owner AND workers.until >= moment()
     ))
 )) RETURNING fence, body"""
-_TAKE_OVER = "UPDATE runs SET owner = ?, fence = fence + 1 WHERE id = ? RETURNING fence"
+_TAKE_OVER = "UPDATE runs SET owner = ?, fence = fence + 1 WHERE id = ? RETURNING fence, body"
 _UNOWNED = f"""
 SELECT r.id FROM runs r LEFT JOIN workers w ON w.id = r.owner
 WHERE {IS_ACTIVE} AND r.status IN ('queued', 'running') AND (w.id IS NULL OR w.until < moment())
@@ -104,12 +104,17 @@ def guard(lease: Lease) -> Write:
     return write
 
 
-def take_over(run_id: str, owner: str) -> Write:
-    def write(db: Database) -> Lease:
+def take_over(run_id: str, owner: str, why: RunError | Unset) -> Write:
+    def write(db: Database) -> Claimed:
         rows = db.rows(_TAKE_OVER, (owner, run_id))
         if not rows:
             raise _no_run(run_id)
-        return Lease(run_id=run_id, owner=owner, fence=rows[0][0])
+        [(fence, body)] = rows
+        run = decode(body)
+        was_queued = run.status == "queued"
+        run.status, run.is_canceling, run.error = "running", True, why
+        save_run(run)(db)
+        return Claimed(Lease(run_id=run_id, owner=owner, fence=fence), run, was_queued)
 
     return write
 
