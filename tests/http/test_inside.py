@@ -432,6 +432,31 @@ def test_a_run_out_of_time_stops_its_child_beside_a_slow_tool(tmp_path: Path) ->
             assert model.requests[-1].gone.wait(10)
 
 
+def test_what_a_sub_agent_out_of_time_left_undone_is_not_shown_as_running(tmp_path: Path) -> None:
+    script = Script(
+        boss=[both(asks("scout")), Answer(text("done"))],
+        scout=[both(call("slow", {}), call("form", {"q": "?"}, index=1))],
+    )
+    with socket.create_server(("127.0.0.1", 0)) as silent, FakeOpenAI(script) as model:
+        place = f"127.0.0.1:{silent.getsockname()[1]}"
+        slow = {**SEARCH, "name": "slow", "executionType": "request", "visibility": "full"}
+        slow["execution"] = {"url": f"http://{place}/", "method": "GET"}
+        slow["inputSchema"] = {"type": "object", "properties": {}}
+        scout = delegate("scout", slow, FORM)
+        scout["execution"]["agentConfig"]["limits"] = {"runSeconds": 1.5}
+        with Roomful(tmp_path, ROOMFUL_ALLOW_HOSTS=place) as house:
+            ada = house.person("ada")
+            boss(house, model, scout)
+            house.space("room", "ada", "boss")
+            with ada.listen("room") as listener:
+                run_id = ada.say("room", "go")["runs"][0]["runId"]
+                listener.wait_for("run.completed", runId=run_id)
+                state = checked(listener, ada, "room")
+    assert not ALIVE & set(statuses(state)), state
+    [child] = [part["child"] for message in state for part in message["parts"] if "child" in part]
+    assert [inner["status"] for inner in child["calls"]] == ["unknown", "canceled"]
+
+
 def test_plans_and_runs_of_elsewhere_are_neither_told_nor_deleted(house: Roomful, ada: Caller) -> None:
     bob = house.person("bob")
     plan = {"name": "Tea", "instruction": "canary", "runAfter": "2 hours"}

@@ -1,6 +1,7 @@
 """The loop of a run: ask the model, let spaces see what it says, execute its calls, until it is done."""
 
 import asyncio
+import contextlib
 import logging
 from collections.abc import Awaitable, Callable, Sequence
 
@@ -31,6 +32,7 @@ from roomful.runs.past import Past, read_past
 from roomful.runs.posting import Posting, Text
 from roomful.runs.showing import show_bound
 from roomful.runs.starting import NewRun, Starting
+from roomful.runs.undone import give_up_rest
 from roomful.runs.watching import Watching
 from roomful.spaces.flow import read_at_first, read_by_calls
 from roomful.spaces.history import History
@@ -361,9 +363,8 @@ class RunLoop:
     async def _fail(self, voice: Voice, code: str, message: str) -> None:
         voice.run.error = RunError(code=code, message=message)
         try:
-            waiting = [call for call in await self._store.calls(voice.run.id) if blocks(call)]
-            for child in await self._store.children([call.id for call in waiting]):
-                await self._stop(child.id)
+            with contextlib.suppress(NotFound):  # A space of it was removed: nobody sees what is left there.
+                await give_up_rest(voice, self._store, self._calls, self._stop)
             await voice.finish("failed")
         except RoomfulError as error:
             log.warning("run %s could not be ended: %s", voice.run.id, error.detail)
