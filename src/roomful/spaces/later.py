@@ -4,8 +4,6 @@ import asyncio
 from collections.abc import Callable
 
 STEP = 0.05
-
-
 SHARES = 5
 """So many moments are in a step: what everybody stores at once holds everybody up."""
 
