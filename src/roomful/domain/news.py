@@ -94,9 +94,10 @@ class Look(_News, tag="look"):
 
 
 class Taken(_News, tag="taken"):
-    """The sender took this run from whoever drove it."""
+    """The sender took this run from whoever drove it, with a lease of this number."""
 
     run_id: str
+    fence: int
 
 
 class Moved(_News, tag="moved"):

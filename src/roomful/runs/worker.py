@@ -208,7 +208,7 @@ class Worker:
             ended = await self._store.run(run_id)
             assert ended is not None
             return ended
-        self.tell_others(Taken(run_id))
+        self.tell_others(Taken(run_id, taken.lease.fence))
         voice = self._make_voice(taken.run, taken.lease)
         try:
             await self._canceling.end(voice, why)
@@ -226,11 +226,12 @@ class Worker:
         match news:
             case Look():
                 self.look()
-            case Taken(run_id):
-                if (task := self._tasks.get(run_id)) is not None and run_id not in self._stopping:
+            case Taken(run_id, fence):
+                voice = self._voices.get(run_id)
+                if voice is not None and voice.lease.fence < fence and run_id not in self._stopping:
                     self._taken.add(run_id)
-                    self._voices[run_id].abandon()
-                    task.cancel()
+                    voice.abandon()
+                    self._tasks[run_id].cancel()
             case _:
                 pass
 
