@@ -66,10 +66,10 @@ class Answer:
         self._out: list[ModelDelta] = []
 
     def feed(self, data: bytes) -> list[ModelDelta]:
-        only = self._lines.only(data)
-        if only is not None and (more := self._more(only)) is not None:
-            return [more]
         try:
+            only = self._lines.only(data)
+            if only is not None and (more := self._more(only)) is not None:
+                return [more]
             for chunk in self._lines.feed(data) if only is None else (only,):
                 self._take(chunk)
             self._flush()
@@ -131,25 +131,18 @@ class Answer:
             return None
         pieces = delta.tool_calls
         if not pieces:
-            return TextPiece(delta.content) if delta.content and self._has_room(None, delta.content) else None
+            if delta.content:
+                self._count(None, delta.content)
+            return TextPiece(delta.content) if delta.content else None
         piece = pieces[0]
         function = piece.function
         if delta.content or len(pieces) > 1 or piece.id or piece.index is None or function is None:
             return None
         call, text = self._by_key.get(piece.index), function.arguments
-        if call is None or not call.begun or not call.opened or function.name or type(text) is not str:
+        if call is None or not call.begun or not call.opened or function.name or not isinstance(text, str):
             return None
-        return CallPiece(call.index, text) if text and self._has_room(call, text) else None
-
-    def _has_room(self, call: _Call | None, text: str) -> bool:
-        """Whether so much more is not too much; then it is counted."""
-        size = len(text)
-        if self._size + size > ANSWER_LIMIT or (call is not None and call.size + size > CALL_LIMIT):
-            return False
-        self._size += size
-        if call is not None:
-            call.size += size
-        return True
+        self._count(call, text)
+        return CallPiece(call.index, text) if text else None
 
     def _take(self, chunk: Chunk) -> None:
         if chunk.choices:
