@@ -1,5 +1,6 @@
 """What a process uses, and figures worth printing."""
 
+import contextlib
 import os
 import resource
 from pathlib import Path
@@ -21,6 +22,15 @@ def resident(pid: int) -> int:
 
 def open_files(pid: int) -> int:
     return len(os.listdir(f"/proc/{pid}/fd"))  # noqa: PTH208 - names are enough
+
+
+def files_named(pid: int, prefix: str) -> int:
+    """Open files whose name begins so; one that is closed while this looks is not counted."""
+    names = list[str]()
+    for link in Path(f"/proc/{pid}/fd").iterdir():
+        with contextlib.suppress(FileNotFoundError):
+            names.append(link.readlink().name)
+    return sum(name.startswith(prefix) for name in names)
 
 
 def threads(pid: int) -> int:

@@ -18,7 +18,7 @@ import pytest
 
 from tests.http.test_delegation import same
 from tests.load.bustle import PATIENCE, Bustle, answer
-from tests.load.measuring import cpu_seconds, figure, open_files, resident, say, threads
+from tests.load.measuring import cpu_seconds, figure, files_named, open_files, resident, say, threads
 from tests.servers.cluster import Reader, eventually
 from tests.servers.fake_openai import FakeOpenAI
 from tests.servers.roomful import Roomful
@@ -71,10 +71,9 @@ class Watch:
 
 
 def left(house: Roomful) -> Left:
-    held = [path.readlink().name for path in Path(f"/proc/{house.pid}/fd").iterdir() if path.is_symlink()]
     return Left(
         files=open_files(house.pid),
-        connections=len([name for name in held if name.startswith("roomful.db")]),
+        connections=files_named(house.pid, "roomful.db"),
         threads=threads(house.pid),
         tasks=figure(house, "roomful_tasks"),
     )
