@@ -1,7 +1,6 @@
 """One process that serves: from the first run it takes to the last one it hands over, and never longer."""
 
 import asyncio
-import gc
 import logging
 import os
 import signal
@@ -11,6 +10,7 @@ from collections.abc import Callable
 from functools import partial
 from types import FrameType
 
+from roomful.app.collecting import collect_in_quiet, collect_rarely
 from roomful.app.gateway import Gateway
 from roomful.settings import Settings
 from roomful.web.server import Server
@@ -38,15 +38,16 @@ async def serve(
 
     def started() -> None:
         on_started()
-        warming.append(asyncio.create_task(gateway.warm()))
+        warming.append(asyncio.create_task(_warm(gateway)))
 
     server = Server(gateway.app, settings.host, settings.port, started, leave, proxies=settings.proxies)
     if lifeline is not None:
         asyncio.get_running_loop().add_reader(lifeline, server.stop)
     _answer_signals(server.handle_exit)
+    gateway.house.worker.each_tick(partial(collect_in_quiet, gateway.house.worker))
     try:
         await gateway.start()
-        _collect_rarely()
+        collect_rarely()
         await server.serve(sockets)
     finally:
         if lifeline is not None:
@@ -59,12 +60,9 @@ async def serve(
         _leave_in(THREAD_SECONDS)
 
 
-def _collect_rarely() -> None:
-    """What is there when serving begins stays. Nearly all that comes later goes without the collector, which
-    would else walk through it for every few hundred objects."""
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(2_000, 20, 10)
+async def _warm(gateway: Gateway) -> None:
+    await gateway.warm()
+    collect_rarely()
 
 
 def _answer_signals(how: Callable[[int, FrameType | None], None] | signal.Handlers) -> None:

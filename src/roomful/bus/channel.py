@@ -88,7 +88,10 @@ class Channel:
             self.add(entry, size)
             if self.branches:
                 self._branch_off(entry, size)
-        self.notice(is_word=isinstance(announcements[-1].event, WORDS))
+        if self.readers:
+            self.notice(is_word=isinstance(announcements[-1].event, WORDS))
+        else:
+            self.shown, self.shown_volume = self.head, self.volume
         for relay in self.relays.values():
             relay.extend(announcements)
 
@@ -106,7 +109,7 @@ class Channel:
         """A few readers are told of a word at once, and of all else that comes in one turn of the event loop
         together. Many are told, of whatever it is, when some more has come."""
         readers = len(self.readers)
-        if not readers or (is_word and readers < CROWD) or self._is_much:
+        if (is_word and readers < CROWD) or self._is_much:
             self._tell()
         elif self.telling is None:
             self._tell_soon(readers)
@@ -142,7 +145,8 @@ class Channel:
         self.readers.pop(reader, None)
 
     def _branch_off(self, entry: Entry, size: int) -> None:
-        run_id, event = entry.announcement.run_id, entry.announcement.event
+        announcement = entry.announcement
+        run_id, event = announcement.run_id, announcement.event
         is_word = isinstance(event, WORDS)
         if not is_word and run_id is not None and isinstance(event, RunChanged):
             for branch in tuple(self.branches_of.get(event.root_run_id or "", ())):

@@ -140,7 +140,9 @@ class Connection(asyncio.Protocol):
                 broken = NoHttp()
         if self._pieces:
             pieces, self._pieces = self._pieces, []
-            self._tell(pieces[0] if len(pieces) == 1 else b"".join(pieces))
+            told = pieces[0] if len(pieces) == 1 else b"".join(pieces)
+            if self._listener is not None and (self._inflate is None or (told := self._inflated(told))):
+                self._listener.hear(told)
         if broken is not None:
             self._break(broken)
         elif self._is_whole:
@@ -176,17 +178,13 @@ class Connection(asyncio.Protocol):
         self._is_whole = self._status != 0
         self._is_kept = self._parser.should_keep_alive()
 
-    def _tell(self, data: bytes) -> None:
-        if self._listener is None:
-            return
-        if self._inflate is not None:
-            try:
-                data = self._inflate(data)
-            except zlib.error:
-                self._break(NoHttp())
-                return
-        if data:
-            self._listener.hear(data)
+    def _inflated(self, data: bytes) -> bytes:
+        assert self._inflate is not None
+        try:
+            return self._inflate(data)
+        except zlib.error:
+            self._break(NoHttp())
+            return b""
 
     def _break(self, why: Exception) -> None:
         if (listener := self._listener) is not None:

@@ -108,7 +108,10 @@ class Assembly:
     def _grow(self, text: str) -> None:
         """More of what is being written and seen: there is nothing to decide."""
         self._so_far.append(text)
-        self._tell_input((("append", self._path, text),))
+        ops: tuple[Op] = (("append", self._path, text),)
+        if self._voice.is_followed:
+            self._tell_run(ops)
+        self._show(ops)
 
     def finish(self) -> None:
         """The model has moved on: whatever is not whole by now never will be."""
@@ -124,18 +127,17 @@ class Assembly:
             self._take(token, ops)
         if self._finder is not None and self._finder.failure is not None:
             self.failure = self.failure or self._finder.failure
-        if ops:
-            self._tell_input(ops)
+        if ops and self._voice.is_followed:
+            self._tell_run(ops)
+        if ops and self._is_open:
+            self._show(ops)
         if not self._is_open:
             self._open_when_known()
         if self.closed and self.failure is None and not self._is_judged:
             self._judge()
 
-    def _tell_input(self, ops: Sequence[Op]) -> None:
-        if self._voice.is_followed:
-            self._voice.tell_run(CallInput(tool_call_id=self.call_id, ops=ops))
-        if self._is_open:
-            self._show(ops)
+    def _tell_run(self, ops: Sequence[Op]) -> None:
+        self._voice.tell_run(CallInput(tool_call_id=self.call_id, ops=ops))
 
     def _take(self, token: Token, ops: list[Op]) -> None:
         match token:

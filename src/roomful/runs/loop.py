@@ -26,6 +26,7 @@ from roomful.routing.router import StepRouter, StepSaid, Surroundings
 from roomful.runs.agents import KEPT, Agents, Equipped
 from roomful.runs.bounds import Bounds, too_many_calls
 from roomful.runs.calls import Calls, Ending, Executed, apply_outcome, blocks, pending
+from roomful.runs.gate import Gate
 from roomful.runs.handing import Handing
 from roomful.runs.holding import Holding
 from roomful.runs.past import Past, read_past
@@ -72,6 +73,7 @@ class RunLoop:
         self._calls = calls
         self._ids = ids
         self._watching = watching
+        self._gate = Gate(watching.watch.steady)
         self._equipped: dict[str, Equipped] = {}
 
     async def drive(self, voice: Voice) -> None:
@@ -102,6 +104,7 @@ class RunLoop:
     async def _drive(self, voice: Voice, clock: asyncio.Timeout) -> None:
         run = voice.run
         is_new = voice.lease.is_first
+        await self._gate.passed()
         await voice.take_up()
         agent = await self._equip(run)
         run.at_work_since = voice.iso()

@@ -1,6 +1,7 @@
 """The one way out: whatever is announced is folded into what readers now see, then handed to the bus."""
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Protocol
 
 import msgspec
@@ -38,12 +39,15 @@ UNSTORED = (TextStarted, CallStarted, PartReset, *GROWTH)
 """What a run may say before it is stored, and so also after another process took the run from its driver."""
 SETTLING = (MessageChanged, CallReady, CallCompleted, CallFailed)
 """What others may say of a message that grows here: its card was answered."""
+NAMES_KEPT = 1000
 
 
+@lru_cache(NAMES_KEPT)
 def space_channel(space_id: str) -> str:
     return f"space:{space_id}"
 
 
+@lru_cache(NAMES_KEPT)
 def run_channel(run_id: str) -> str:
     return f"run:{run_id}"
 

@@ -184,9 +184,10 @@ class Voice:
             self._utter(announcement)
 
     def _utter(self, announcement: Announcement) -> None:
-        self._fold(announcement)
+        self._own.fold(announcement.space_id, announcement.event)
         self._out.say(announcement)
-        self._save_soon(announcement.space_id)
+        self._unsaved[announcement.space_id] = None
+        self._later.come()
 
     def tell_run(self, event: SpaceEvent) -> None:
         """For the run's own stream, which sees everything whole."""
@@ -467,10 +468,6 @@ class Voice:
                     answered = msgspec.structs.replace(event.message, parts=[*self._answered.values()])
                     event.message = with_answers(event.message, answered)
         self._announcer(list(announcements))
-
-    def _save_soon(self, space_id: str) -> None:
-        self._unsaved[space_id] = None
-        self._later.come()
 
     def _save(self) -> None:
         if self._unsaved:
