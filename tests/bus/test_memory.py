@@ -8,8 +8,10 @@ import pytest
 from roomful.bus import channel
 from roomful.bus.channel import CROWD, LAG_BYTES, LAG_EVENTS, WINDOW_EVENTS, MemorySubscription
 from roomful.bus.memory import FOLLOWED_SECONDS, SWEEP, MemoryBus
-from roomful.domain.events import Announcement, Position, RunChanged, TextDelta
+from roomful.domain.events import Announcement, MessageChanged, Position, RunChanged, TextDelta
+from roomful.domain.messages import Message
 from roomful.domain.runs import Trigger
+from roomful.domain.shape import UNSET, Unset
 
 
 class Hands:
@@ -315,6 +317,39 @@ def test_a_narrowed_reader_hears_its_runs_those_they_call_and_what_is_of_no_run(
 
     assert _taken(narrow) == ["ours", "called", "everybody"]
     assert _taken(wide) == ["before", "ours", "theirs", "early", "called", "everybody"]
+
+
+def test_a_narrowed_reader_hears_of_its_messages_and_of_no_others() -> None:
+    bus, _ = _bus()
+    narrow, wide = _crowd(bus, 2)
+    narrow.narrow(["run_1"], ["m1"])
+    written = [_written("m1"), _written("m2"), _written("m3", "run_1"), _written("m4", "run_2")]
+    bus.publish("s", [Announcement(event=event, space_id="s") for event in written])
+
+    def ids(reader: MemorySubscription) -> list[str]:
+        events = [entry.announcement.event for entry in reader.take()]
+        return [event.message.id for event in events if isinstance(event, MessageChanged)]
+
+    assert (ids(narrow), ids(wide)) == (["m1", "m3"], ["m1", "m2", "m3", "m4"])
+
+
+def _written(id: str, run_id: str | Unset = UNSET) -> MessageChanged:
+    message = Message(
+        id=id, space_id="s", entity_id="e", seq=1, status="final", role="user", parts=[], created_at="",
+        updated_at="", run_id=run_id,
+    )  # fmt: skip
+    return MessageChanged(space_id="s", message=message)
+
+
+def test_narrowed_readers_who_do_not_read_are_cut_and_nobody_else_is_disturbed() -> None:
+    bus, _ = _bus()
+    *asleep, awake = _crowd(bus, 4)
+    for reader in (*asleep, awake):
+        reader.narrow(["run_1"])
+    for number in range(LAG_EVENTS + 1):
+        bus.publish("s", [_said_by("run_1", str(number))])
+        assert _taken(awake) == [str(number)]
+    assert [reader.cut for reader in asleep] == ["slow"] * 3
 
 
 def test_a_narrowed_reader_is_cut_and_forgotten_as_any_other() -> None:

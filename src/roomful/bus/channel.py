@@ -6,7 +6,15 @@ from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
 
-from roomful.domain.events import WORDS, Announcement, CallInput, CutReason, RunChanged, TextDelta
+from roomful.domain.events import (
+    WORDS,
+    Announcement,
+    CallInput,
+    CutReason,
+    MessageChanged,
+    RunChanged,
+    TextDelta,
+)
 from roomful.domain.ports import Entry
 from roomful.domain.wire import Form, frame
 
@@ -62,7 +70,7 @@ class Channel:
         self.relays: dict[str, Channel] = {}
         self.branches: dict[Branch, None] = {}
         self.branches_of: dict[str, dict[Branch, None]] = {}
-        """By run."""
+        """By run, and by a message that is of no run."""
         self.followed_at = 0.0
         self.ready: asyncio.Future[None] | None = None
 
@@ -151,7 +159,12 @@ class Channel:
         if not is_word and run_id is not None and isinstance(event, RunChanged):
             for branch in tuple(self.branches_of.get(event.root_run_id or "", ())):
                 branch.hear(run_id)
-        for branch in self.branches if run_id is None else self.branches_of.get(run_id, ()):
+        wanting: Iterable[Branch] = self.branches
+        if run_id is not None:
+            wanting = self.branches_of.get(run_id, ())
+        elif isinstance(event, MessageChanged):
+            wanting = self.branches_of.get(event.message.run_id or event.message.id, ())
+        for branch in tuple(wanting):
             branch.add(entry, size)
             branch.notice(is_word=is_word)
 
@@ -169,21 +182,21 @@ class Channel:
 
 
 class Branch(Channel):
-    """What one reader wants of a channel: some runs, and all that is of no run."""
+    """What one reader wants of a channel: some runs and messages, and all that is of neither."""
 
-    __slots__ = ("_runs", "_trunk")
+    __slots__ = ("_ids", "_trunk")
 
-    def __init__(self, trunk: Channel, run_ids: Iterable[str]) -> None:
+    def __init__(self, trunk: Channel, ids: Iterable[str]) -> None:
         super().__init__(trunk.epoch)
         self._trunk = trunk
-        self._runs: list[str] = []
+        self._ids: list[str] = []
         trunk.branches[self] = None
-        for run_id in run_ids:
-            self.hear(run_id)
+        for id in ids:
+            self.hear(id)
 
-    def hear(self, run_id: str) -> None:
-        self._runs.append(run_id)
-        self._trunk.branches_of.setdefault(run_id, {})[self] = None
+    def hear(self, id: str) -> None:
+        self._ids.append(id)
+        self._trunk.branches_of.setdefault(id, {})[self] = None
 
     def since(self, offset: int) -> list[Entry]:
         """Nobody else reads it, and its reader takes each thing once: nothing is kept."""
@@ -196,11 +209,11 @@ class Branch(Channel):
     def leave(self, reader: "MemorySubscription") -> None:
         super().leave(reader)
         self._trunk.branches.pop(self, None)
-        for run_id in self._runs:
-            branches = self._trunk.branches_of.get(run_id, {})
+        for id in self._ids:
+            branches = self._trunk.branches_of.get(id, {})
             branches.pop(self, None)
             if not branches:
-                self._trunk.branches_of.pop(run_id, None)
+                self._trunk.branches_of.pop(id, None)
 
 
 class MemorySubscription:
@@ -256,11 +269,11 @@ class MemorySubscription:
         finally:
             self._waiter = None
 
-    def narrow(self, run_ids: Iterable[str]) -> None:
+    def narrow(self, run_ids: Iterable[str], message_ids: Iterable[str] = ()) -> None:
         assert self._offset == self._log.head, "what was there has been taken"
         if self.cut is None:
             self._log.leave(self)
-            self._log = Branch(self._log, run_ids)
+            self._log = Branch(self._log, (*run_ids, *message_ids))
             self._offset = self._volume = 0
             self._log.readers[self] = None
 

@@ -313,9 +313,9 @@ class Subscription(Protocol):
         """True when there is something to take or the subscription was cut, False when time is up."""
         ...
 
-    def narrow(self, run_ids: Iterable[str]) -> None:
-        """From now on, of all that runs say, only what these say and those that they call. Whatever was
-        there to be taken has been taken."""
+    def narrow(self, run_ids: Iterable[str], message_ids: Iterable[str] = ()) -> None:
+        """From now on, of all that is said, only what these runs say and those that they call, and what
+        becomes of these messages. Whatever was there to be taken has been taken."""
         ...
 
     def close(self, reason: CutReason = "closed") -> None: ...

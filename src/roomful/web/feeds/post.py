@@ -67,7 +67,7 @@ class PostFeed:
             return await self._again(posted)
         opening = self.frames(subscription.take())
         self._look_for_end()
-        subscription.narrow(self._runs)
+        subscription.narrow(self._runs, [self._message_id])
         return subscription, opening
 
     def frames(self, entries: list[Entry]) -> bytes:
@@ -138,7 +138,7 @@ class PostFeed:
             runs = [await self._house.store.run(run.id) or run for run in posted.runs]
             asking = {run.root_run_id for run in runs if await self._asks_below(run)}
             since = self.frames(subscription.take())
-            subscription.narrow(self._runs)
+            subscription.narrow(self._runs, [self._message_id])
             return subscription, b"".join([*said, since, *self._at_rest(runs, asking)])
         raise Unavailable("this space is too lively to be read just now: try again")
 
