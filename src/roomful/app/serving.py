@@ -1,6 +1,7 @@
 """One process that serves: from the first run it takes to the last one it hands over, and never longer."""
 
 import asyncio
+import gc
 import logging
 import os
 import signal
@@ -10,7 +11,6 @@ from collections.abc import Callable
 from functools import partial
 from types import FrameType
 
-from roomful.app.collecting import collect_in_quiet, collect_rarely
 from roomful.app.gateway import Gateway
 from roomful.settings import Settings
 from roomful.web.server import Server
@@ -44,10 +44,9 @@ async def serve(
     if lifeline is not None:
         asyncio.get_running_loop().add_reader(lifeline, server.stop)
     _answer_signals(server.handle_exit)
-    gateway.house.worker.each_tick(partial(collect_in_quiet, gateway.house.worker))
     try:
         await gateway.start()
-        collect_rarely()
+        _collect_rarely()
         await server.serve(sockets)
     finally:
         if lifeline is not None:
@@ -62,7 +61,15 @@ async def serve(
 
 async def _warm(gateway: Gateway) -> None:
     await gateway.warm()
-    collect_rarely()
+    gc.freeze()
+
+
+def _collect_rarely() -> None:
+    """What is there when serving begins stays. Nearly all that comes later goes without the collector, which
+    holds everybody up while it walks: so it walks a little at a time, and rarely through everything."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(1_000, 5, 100)
 
 
 def _answer_signals(how: Callable[[int, FrameType | None], None] | signal.Handlers) -> None:

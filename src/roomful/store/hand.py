@@ -3,10 +3,13 @@
 import asyncio
 import queue
 import threading
+import time
 from collections.abc import Callable, Iterator
 from typing import Generic, Protocol, TypeVar
 
 MOST_IN_A_BATCH = 256
+GATHER_SECONDS = 0.003
+"""The least time between two batches, if several came together in the first: then more are about to come."""
 
 T = TypeVar("T")
 
@@ -41,6 +44,8 @@ class ThreadHand(Generic[T]):
         self._given: list[T] = []
         self._queue: queue.SimpleQueue[T | None] = queue.SimpleQueue()
         self._closing = threading.Event()
+        self._took_at = 0.0
+        self._came_together = False
         self._thread: threading.Thread | None = None
 
     def start(self, work: Callable[[list[T]], None]) -> None:
@@ -85,14 +90,16 @@ class ThreadHand(Generic[T]):
 
     def _take(self) -> list[T]:
         """What is waiting, at least one; empty at the end."""
+        item = self._queue.get()
+        if self._came_together:
+            self._closing.wait(max(0.0, self._took_at + GATHER_SECONDS - time.monotonic()))
         batch: list[T] = []
-        while len(batch) < MOST_IN_A_BATCH:
-            try:
-                item = self._queue.get(block=not batch)
-            except queue.Empty:
-                break
-            if item is None:
-                self._queue.put(None)
-                break
+        while item is not None:
             batch.append(item)
+            if len(batch) == MOST_IN_A_BATCH or self._queue.empty():
+                break
+            item = self._queue.get()
+        else:
+            self._queue.put(None)
+        self._took_at, self._came_together = time.monotonic(), len(batch) > 1
         return batch
