@@ -27,12 +27,7 @@ class MemoryBus:
     def publish(self, channel: str, announcements: Sequence[Announcement]) -> None:
         if (log := self._channels.get(channel)) is None:
             return
-        if (
-            log.branches
-            or log.readers
-            or log.relays
-            or self._clock.now() - log.followed_at < FOLLOWED_SECONDS
-        ):
+        if log.is_in_use or self._clock.now() - log.followed_at < FOLLOWED_SECONDS:
             log.extend(announcements)
         else:
             self._leave(channel)
