@@ -25,7 +25,7 @@ def demo(shared_demo: Roomful) -> Roomful:
 
 @pytest.fixture
 def closed_house(tmp_path: Path) -> Iterator[Roomful]:
-    """Where nobody comes in without a token."""
+    """Where nobody comes in without a token. To be asked for before the windows, which are closed first."""
     with Roomful(tmp_path) as house:
         yield house
 
@@ -136,7 +136,7 @@ def test_the_messages_are_one_key_away(window: Windows) -> None:
     expect(page.get_by_role("main", name="Lab")).to_be_visible()
 
 
-def test_the_token_can_be_typed_at_once(window: Windows, closed_house: Roomful) -> None:
+def test_the_token_can_be_typed_at_once(closed_house: Roomful, window: Windows) -> None:
     page = window(at=closed_house)
     expect(page.get_by_label("Your token")).to_be_focused()
 
