@@ -69,7 +69,7 @@ def _collect_rarely() -> None:
     holds everybody up while it walks: so it walks a little at a time, and rarely through everything."""
     gc.collect()
     gc.freeze()
-    gc.set_threshold(1_000, 5, 100)
+    gc.set_threshold(1_000, 5, 40)
 
 
 def _answer_signals(how: Callable[[int, FrameType | None], None] | signal.Handlers) -> None:
