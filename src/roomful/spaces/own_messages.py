@@ -86,7 +86,7 @@ class OwnMessages:
         return next((part for part in message.parts if part.id == part_id), None) if message else None
 
     def fold(self, space_id: str, event: SpaceEvent) -> None:
-        (self._views.get(space_id) or self._view(space_id)).apply(event)
+        self._view(space_id).apply(event)
 
     @property
     def space_ids(self) -> list[str]:
