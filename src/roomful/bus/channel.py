@@ -92,26 +92,23 @@ class Channel:
     def extend(self, announcements: Sequence[Announcement]) -> None:
         for announcement in announcements:
             size = _size(announcement)
-            entry = Entry(self.head + 1, announcement)
-            self.add(entry, size)
+            self.head += 1
+            self.volume += size
+            self.kept += size
+            entry = Entry(self.head, announcement)
+            self.entries.append(entry)
+            self.sizes.append(size)
             if self.branches:
                 self._branch_off(entry, size)
+        while len(self.entries) > WINDOW_EVENTS or self.kept > WINDOW_BYTES:
+            self.entries.popleft()
+            self.kept -= self.sizes.popleft()
         if self.readers:
             self.notice(is_word=isinstance(announcements[-1].event, WORDS))
         else:
             self.shown, self.shown_volume = self.head, self.volume
         for relay in self.relays.values():
             relay.extend(announcements)
-
-    def add(self, entry: Entry, size: int) -> None:
-        self.head += 1
-        self.volume += size
-        self.kept += size
-        self.entries.append(entry)
-        self.sizes.append(size)
-        while len(self.entries) > WINDOW_EVENTS or self.kept > WINDOW_BYTES:
-            self.entries.popleft()
-            self.kept -= self.sizes.popleft()
 
     def notice(self, *, is_word: bool) -> None:
         """A few readers are told of a word at once, and of all else that comes in one turn of the event loop
@@ -165,8 +162,7 @@ class Channel:
         elif isinstance(event, MessageChanged):
             wanting = self.branches_of.get(event.message.run_id or event.message.id, ())
         for branch in tuple(wanting):
-            branch.add(entry, size)
-            branch.notice(is_word=is_word)
+            branch.take_in(entry, size, is_word=is_word)
 
     def since(self, offset: int) -> list[Entry]:
         """From the newest one backwards: who follows closely does not walk through the whole window. Readers
@@ -198,12 +194,21 @@ class Branch(Channel):
         self._ids.append(id)
         self._trunk.branches_of.setdefault(id, {})[self] = None
 
+    def take_in(self, entry: Entry, size: int, *, is_word: bool) -> None:
+        self.head += 1
+        self.volume += size
+        self.entries.append(entry)
+        if not is_word or self.telling is not None:
+            self.notice(is_word=is_word)
+            return
+        self.shown, self.shown_volume = self.head, self.volume
+        for reader in tuple(self.readers):
+            reader.notice()
+
     def since(self, offset: int) -> list[Entry]:
         """Nobody else reads it, and its reader takes each thing once: nothing is kept."""
         entries = list(self.entries)
         self.entries.clear()
-        self.sizes.clear()
-        self.kept = 0
         return entries
 
     def leave(self, reader: "MemorySubscription") -> None:
@@ -278,13 +283,12 @@ class MemorySubscription:
             self._log.readers[self] = None
 
     def notice(self) -> None:
-        lag = self._log.head - self._offset
-        if lag > LAG_EVENTS or self._log.volume - self._volume > LAG_BYTES:
+        channel, waiter = self._log, self._waiter
+        if channel.head - self._offset > LAG_EVENTS or channel.volume - self._volume > LAG_BYTES:
             self.close("slow")
-        elif self._waiter is not None and not self._waiter.done():
-            self._wake(self._waiter)
-
-    def _wake(self, waiter: "asyncio.Future[bool]") -> None:
+            return
+        if waiter is None or waiter.done():
+            return
         try:
             is_done = self.on_news is not None and self.on_news()
         except Exception:  # an outermost seam: what is wrong with one reader is not the others' trouble

@@ -50,18 +50,15 @@ class _Growing:
         """Of the arguments, by their pointers."""
         self.so_far: Arguments | None = None
         """All of them, as they are at the mark, if the one who tells of them keeps them."""
-        self.mark = (0, -1)
+        self.mark: tuple[int, int] = (0, -1)
 
     def add_text(self, event: TextDelta) -> None:
         new = event.delta[self.length - event.offset :] if event.offset < self.length else event.delta
         self.pieces.append(new)
         self.length += len(new)
 
-    def add_input(self, event: CallInput) -> None:
-        if event.so_far is not None:
-            self.so_far, self.mark = event.so_far, event.mark
-            return
-        for op in event.ops:
+    def add_ops(self, ops: Sequence[Op]) -> None:
+        for op in ops:
             kind, path, value = op
             pieces = self.texts.get(path) if kind == "append" else None
             if pieces is None:
@@ -166,8 +163,12 @@ class SpaceView:
                 if (growing := self._growing.get(event.part_id)) is not None:
                     growing.add_text(event)
             case CallInput():
-                if (growing := self._growing.get(event.tool_call_id)) is not None:
-                    growing.add_input(event)
+                if (growing := self._growing.get(event.tool_call_id)) is None:
+                    return
+                if event.so_far is not None:
+                    growing.so_far, growing.mark = event.so_far, event.mark
+                else:
+                    growing.add_ops(event.ops)
             case TextStarted() | CallStarted():
                 self._start(event)
             case TextEnded():

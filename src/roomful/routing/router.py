@@ -76,8 +76,11 @@ class StepRouter:
     def feed(self, deltas: Sequence[ModelDelta]) -> None:
         for delta in deltas:
             match delta:
-                case CallPiece():
-                    self._piece(delta)
+                case CallPiece(index=index):
+                    assembly = self._by_index[index]
+                    assembly.feed(delta.arguments)
+                    if assembly.closed and index not in self._stored:
+                        self._store(index, assembly)
                 case TextPiece():
                     self._text(clean_text(delta.text))
                 case CallOpened():
@@ -166,12 +169,6 @@ class StepRouter:
         begun = self._begun.get(None) if spec is not None and spec.shape_is_text else None
         begun = begun or self._begun.get(name)
         return begun.pop(0) if begun else self._ids.new("call")
-
-    def _piece(self, piece: CallPiece) -> None:
-        assembly = self._by_index[piece.index]
-        assembly.feed(piece.arguments)
-        if assembly.closed and piece.index not in self._stored:
-            self._store(piece.index, assembly)
 
     def _store(self, index: int, assembly: Assembly, before: Call | None = None) -> None:
         """The call is whole, or will never be: it is kept with its id, and its spaces are told."""

@@ -1,7 +1,9 @@
 """A run's own messages that are not final yet, as they stand. In each space one of them at most takes new
 parts; one that a mention has closed stays here until all its parts are settled."""
 
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from functools import partial
 
 import msgspec
 
@@ -24,7 +26,7 @@ MOST_PARTS = 500
 
 class OwnMessages:
     def __init__(self) -> None:
-        self._views: dict[str, SpaceView] = {}
+        self._views: defaultdict[str, SpaceView] = defaultdict(partial(SpaceView, open_only=True))
         self._current: dict[str, str] = {}
         self._spaces: dict[str, str] = {}
         self.seqs: dict[str, int] = {}
@@ -38,7 +40,7 @@ class OwnMessages:
                 self._current[message.space_id] = message.id
 
     def adopt(self, message: Message) -> None:
-        self._view(message.space_id).adopt(message)
+        self._views[message.space_id].adopt(message)
         self._spaces[message.id] = message.space_id
 
     def current(self, space_id: str) -> str | None:
@@ -66,7 +68,7 @@ class OwnMessages:
 
     def message(self, message_id: str) -> Message | None:
         space_id = self._spaces.get(message_id)
-        return self._view(space_id).message(message_id) if space_id is not None else None
+        return self._views[space_id].message(message_id) if space_id is not None else None
 
     def copy(self, message_id: str) -> Message | None:
         message = self.message(message_id)
@@ -86,7 +88,7 @@ class OwnMessages:
         return next((part for part in message.parts if part.id == part_id), None) if message else None
 
     def fold(self, space_id: str, event: SpaceEvent) -> None:
-        self._view(space_id).apply(event)
+        self._views[space_id].apply(event)
 
     @property
     def space_ids(self) -> list[str]:
@@ -94,15 +96,9 @@ class OwnMessages:
 
     def __iter__(self) -> Iterator[Message]:
         for message_id, space_id in list(self._spaces.items()):
-            message = self._view(space_id).message(message_id)
+            message = self._views[space_id].message(message_id)
             if message is not None:
                 yield message
-
-    def _view(self, space_id: str) -> SpaceView:
-        view = self._views.get(space_id)
-        if view is None:
-            view = self._views[space_id] = SpaceView(open_only=True)
-        return view
 
 
 def final_copy(own: Message, status: RunStatus, now: str) -> Message:

@@ -174,14 +174,13 @@ class Voice:
 
     def say_in(self, space_ids: Sequence[str], event: SpaceEvent, audience: str | None = None) -> None:
         """The same delta in several spaces: encoded once for all of them."""
-        if len(space_ids) == 1:
-            self._utter(self.about(space_ids[0], event, audience))
-            return
         encoded: dict[object, bytes] = {}
         for space_id in space_ids:
-            announcement = self.about(space_id, event, audience)
-            announcement.encoded = encoded
-            self._utter(announcement)
+            self._utter(
+                Announcement(
+                    event=event, space_id=space_id, run_id=self.run.id, audience=audience, encoded=encoded
+                )
+            )
 
     def _utter(self, announcement: Announcement) -> None:
         self._own.fold(announcement.space_id, announcement.event)
