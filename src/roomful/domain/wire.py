@@ -56,8 +56,7 @@ def frame(announcement: Announcement, form: int) -> bytes:
     names_space = form & Form.MANY or len(data) > EVENT_LIMIT
     if len(data) > EVENT_LIMIT:
         data = _truncated(event, space_id)
-    name = event_name(event, form) if form & Form.V1 else event.type
-    made = b"event: %b\ndata: %b\n" % (name.encode(), data)
+    made = b"event: %b\ndata: %b\n" % (event_name(event, form).encode(), data)
     encoded[(form, space_id) if names_space else form] = made
     return made
 

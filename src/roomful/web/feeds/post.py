@@ -95,8 +95,7 @@ class PostFeed:
         return self._hears(announcement)
 
     def _hears(self, announcement: Announcement) -> bool:
-        is_for_all = announcement.audience is None
-        return announcement.run_id in self._runs and (is_for_all or self._who.hears(announcement))
+        return announcement.run_id in self._runs and self._who.hears(announcement)
 
     def _note(self, announcement: Announcement) -> None:
         event = announcement.event
