@@ -29,6 +29,11 @@ def test_the_promises_hold_in_every_history(first: int, tmp_path: Path) -> None:
     assert sum(one.runs for one in told)
 
 
+@pytest.mark.parametrize("seed", [11_928])
+def test_what_failed_once_holds(seed: int, tmp_path: Path) -> None:
+    _told(seed, tmp_path)
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("first", range(10_000, 13_000, MANY))
 def test_the_promises_hold_in_many_histories(first: int, tmp_path: Path) -> None:

@@ -207,9 +207,7 @@ class Assembly:
         self._is_open = True
         self._shown_in, self._audience = self._shown_spaces(route), self.audience
         for space_id in self._shown_in:
-            part_id = self._start_in(space_id, spec)
-            message_id = self._voice.message_id(space_id)
-            self.places.append(Place(space_id=space_id, message_id=message_id, part_id=part_id))
+            self.places.append(self._start_in(space_id, spec))
         if so_far:
             self._show([("set", pointer(key), value) for key, value in so_far.items()])
 
@@ -239,7 +237,7 @@ class Assembly:
             return list(route.spaces)
         return [self.held.asked_in] if self.held.asked_in else []
 
-    def _start_in(self, space_id: str, spec: ToolSpec) -> str:
+    def _start_in(self, space_id: str, spec: ToolSpec) -> Place:
         if not self.shows_text:
             component = spec.shape.component if isinstance(spec.shape, ToolCallShape) else None
             full = self.visibility is Visibility.FULL

@@ -232,7 +232,7 @@ class StepRouter:
             members = self._around.members(place.space_id)
             call.mentions = addressed(str(text), named, members, self._agent.id)
             if call.mentions:
-                closing, closed = self._voice.close(place.space_id, call.mentions)
+                closing, closed = self._voice.close(place.message_id, call.mentions)
                 changes += closing
                 heard += closed
         return changes, heard

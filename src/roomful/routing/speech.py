@@ -6,6 +6,7 @@ import msgspec
 
 from roomful.domain.changes import Change
 from roomful.domain.events import TextDelta, TextEnded, TextStarted
+from roomful.domain.runs import Place
 from roomful.domain.shape import UNSET
 from roomful.domain.spaces import Member
 from roomful.spaces.mentions import addressed
@@ -50,15 +51,15 @@ class Speech:
         if space_id is UNSET or space_id not in self._member_of:
             return
         if self._open is None:
-            self._open = _Open(space_id=space_id, part_id=None, reasoning=reasoning)
+            self._open = _Open(space_id=space_id, reasoning=reasoning)
             if not self._voice.flow.sources([space_id]):
-                self._open.part_id = self._voice.start(
+                self._open.place = self._voice.start(
                     space_id, TextStarted, reasoning=reasoning or UNSET, step=self._step
                 )
         said = self._open
         said.pieces.append(text)
-        if said.part_id is not None:
-            self._voice.say(space_id, TextDelta(part_id=said.part_id, delta=text, offset=said.length))
+        if said.place is not None:
+            self._voice.say(space_id, TextDelta(part_id=said.place.part_id, delta=text, offset=said.length))
         said.length += len(text)
 
     def end(self) -> None:
@@ -66,15 +67,15 @@ class Speech:
         said, self._open = self._open, None
         if said is None:
             return
-        if said.part_id is None:
+        if said.place is None:
             if not said.reasoning:
                 self.held.append((said.space_id, "".join(said.pieces)))
             return
         voice, space_id = self._voice, said.space_id
         ended = TextEnded(
             space_id=space_id,
-            message_id=voice.message_id(space_id),
-            part_id=said.part_id,
+            message_id=said.place.message_id,
+            part_id=said.place.part_id,
             run_id=voice.run.id,
         )
         heard = [voice.about(space_id, ended)]
@@ -84,7 +85,7 @@ class Speech:
             spoken = self._spoken(said, ended.message_id)
             self.spoken.append(spoken)
             if spoken.mentions:
-                closing, closed = voice.close(space_id, spoken.mentions)
+                closing, closed = voice.close(spoken.message_id, spoken.mentions)
                 heard += closed
         voice.keep([*closing, *voice.saved(space_id)], heard)
 
@@ -96,8 +97,8 @@ class Speech:
 
 class _Open(msgspec.Struct):
     space_id: str
-    part_id: str | None
-    """None: it is not heard."""
     reasoning: bool
+    place: Place | None = None
+    """None: it is not heard."""
     length: int = 0
     pieces: list[str] = []

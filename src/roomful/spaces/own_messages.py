@@ -55,16 +55,17 @@ class OwnMessages:
         self._current[space_id] = message_id
         self._spaces[message_id] = space_id
 
-    def close(self, space_id: str) -> Message | None:
-        """What is said here from now on goes into another message."""
-        message_id = self._current.pop(space_id, None)
-        return self.message(message_id) if message_id is not None else None
+    def close(self, message_id: str) -> Message | None:
+        """It takes no new parts from now on."""
+        space_id = self._spaces.get(message_id, "")
+        if self._current.get(space_id) == message_id:
+            del self._current[space_id]
+        return self.message(message_id)
 
     def drop(self, message_id: str) -> None:
         """The message is final, or gone."""
-        space_id = self._spaces.pop(message_id, "")
-        if self._current.get(space_id) == message_id:
-            del self._current[space_id]
+        self.close(message_id)
+        self._spaces.pop(message_id, None)
 
     def message(self, message_id: str) -> Message | None:
         space_id = self._spaces.get(message_id)

@@ -77,7 +77,7 @@ class Voice:
         self._has_ended = False
         self._is_abandoned = False
         self._out = Outbox(lease, store, self._release, self._learn, is_sure)
-        self._spares: dict[tuple[str, str | None], list[str]] = {}
+        self._spares: dict[tuple[str, str | None], list[Place]] = {}
         self._unsaved: dict[str, None] = {}
         self._answered: dict[str, Part] = {}
         """Parts whose answers came elsewhere, as they are stored."""
@@ -113,7 +113,8 @@ class Voice:
                 self.say(space_id, PartReset(space_id=space_id, part_id=part.id), part_for_one(part))
                 if not isinstance(part, ReasoningPart):
                     key = (space_id, part.tool_call_id or None)
-                    self._spares.setdefault(key, []).append(part.id)
+                    place = Place(space_id=space_id, message_id=message.id, part_id=part.id)
+                    self._spares.setdefault(key, []).append(place)
                     spares.append(part)
         return spares
 
@@ -131,9 +132,9 @@ class Voice:
 
     # What is said.
 
-    def start(self, space_id: str, make: type[TextStarted] | type[CallStarted], **fields: Any) -> str:
+    def start(self, space_id: str, make: type[TextStarted] | type[CallStarted], **fields: Any) -> Place:
         """Opens a part in the run's message of this space, and the message if this is its first. A part
-        that was emptied because its step runs again is taken up instead."""
+        that was emptied because its step runs again is taken up instead, wherever it stands."""
         if (spares := self._spares.get((space_id, fields.get("tool_call_id")))) and not fields.get(
             "reasoning"
         ):
@@ -156,7 +157,7 @@ class Voice:
             self._open_message(space_id, event, audience)
         else:
             self.say(space_id, event, audience)
-        return part_id
+        return Place(space_id=space_id, message_id=event.message_id, part_id=part_id)
 
     def _open_message(self, space_id: str, event: TextStarted | CallStarted, audience: str | None) -> None:
         self._own.begin(space_id, event.message_id)
@@ -202,11 +203,6 @@ class Voice:
     @property
     def is_followed(self) -> bool:
         return self._announcer.is_run_followed(self.run.id)
-
-    def message_id(self, space_id: str) -> str:
-        message_id = self._own.current(space_id)
-        assert message_id is not None
-        return message_id
 
     def message(self, message_id: str) -> Message | None:
         """One of the run's messages that are not final, as it stands."""
@@ -408,10 +404,10 @@ class Voice:
             for seen, audience in by_audience(message)
         ]
 
-    def close(self, space_id: str, mentions: Sequence[str]) -> tuple[list[Change], list[Announcement]]:
-        """The run's message here mentions somebody: what comes behind it belongs into another one. It is
-        final at once if nothing in it is left to be settled, else when the run ends."""
-        message = self._own.close(space_id)
+    def close(self, message_id: str, mentions: Sequence[str]) -> tuple[list[Change], list[Announcement]]:
+        """The run's message mentions somebody: what comes behind it belongs into another one. It is final
+        at once if nothing in it is left to be settled, else when the run ends."""
+        message = self._own.close(message_id)
         if message is None:
             return [], []
         message.mentions = list(dict.fromkeys([*message.mentions, *mentions]))
@@ -428,7 +424,7 @@ class Voice:
         message_id = self._own.current(space_id)
         if message_id is None or not self._own.is_full(message_id):
             return message_id
-        self.keep(*self.close(space_id, ()))
+        self.keep(*self.close(message_id, ()))
         return None
 
     def about(self, space_id: str, event: SpaceEvent, audience: str | None = None) -> Announcement:
