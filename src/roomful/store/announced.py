@@ -35,7 +35,8 @@ class Announced:
         """Whether others tell what they write. If not, nobody waits for it."""
         self.on_begin: Callable[[int], None] | None = None
         self.on_reached: Callable[[int], None] | None = None
-        self._watches: set[_Watch[Any]] = set()
+        self._watches: dict[_Watch[Any], None] = {}
+        """In the order in which they came: so the order in which they go on is the same every time."""
 
     def before_next(self, number: int) -> None:
         """This writer's next batch is about to be announced."""
@@ -68,7 +69,7 @@ class Announced:
         for last in range(TRIES, -1, -1):
             watch = _Watch(space_id, at)
             began = self.numbers[self.writer]
-            self._watches.add(watch)
+            self._watches[watch] = None
             try:
                 page, read_at = await read()
                 wanted = {self.writer: began, **read_at}
@@ -79,7 +80,7 @@ class Announced:
                 await self._told(watch, wanted)
                 moment = watch.moment(wanted)
             finally:
-                self._watches.discard(watch)
+                self._watches.pop(watch, None)
             if moment is not None or not last:
                 return page, at() if moment is None else moment.result()
         raise AssertionError("unreachable")
