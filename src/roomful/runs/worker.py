@@ -9,13 +9,14 @@ from typing import Any, TypeVar
 
 from roomful.domain.changes import Change
 from roomful.domain.errors import LeaseLost, NotFound, RoomfulError, Unavailable
-from roomful.domain.news import Look, News, Taken
+from roomful.domain.news import Behind, Look, News, Taken
 from roomful.domain.ports import Store
 from roomful.domain.run_changes import Claimed, ClaimRun, EndLeases, Guard, KeepAlive, Leave, Release
 from roomful.domain.runs import WAITING, Lease, Run, RunError
 from roomful.domain.shape import UNSET, Unset
 from roomful.domain.watch import Watch
 from roomful.runs.canceling import Canceling
+from roomful.spaces.outbox import to_its_end
 from roomful.spaces.voice import Voice
 
 log = logging.getLogger("roomful.runs")
@@ -62,6 +63,7 @@ class Worker:
         self._sure_until = 0.0
         self._lives = 0
         self._taken: set[str] = set()
+        self._is_behind = False
         self.tell_others: Callable[[News], None] = lambda _: None
 
     def use(self, drive: Callable[[Voice], Awaitable[None]]) -> None:
@@ -228,12 +230,21 @@ class Worker:
                 self.look()
             case Taken(run_id, fence):
                 voice = self._voices.get(run_id)
-                if voice is not None and voice.lease.fence < fence and run_id not in self._stopping:
-                    self._taken.add(run_id)
-                    voice.abandon()
-                    self._tasks[run_id].cancel()
+                if voice is not None and voice.lease.fence < fence:
+                    self._give_up(voice)
+            case Behind():
+                self._is_behind = True
+                self.look()
             case _:
                 pass
+
+    def _give_up(self, voice: Voice) -> None:
+        """Another worker has its run; unless it is stopped here too, which finds that out by itself."""
+        run_id = voice.run.id
+        if run_id not in self._stopping:
+            self._taken.add(run_id)
+            voice.abandon()
+            self._tasks[run_id].cancel()
 
     async def _drive(self, voice: Voice, in_its_turn: bool) -> None:
         run = voice.run
@@ -284,7 +295,7 @@ class Worker:
     async def _hand_over(self, lease: Lease) -> None:
         try:
             changes: list[Change] = [Guard(lease), Release(lease.run_id)]
-            await asyncio.shield(asyncio.ensure_future(self._store.commit(changes)))
+            await to_its_end(asyncio.ensure_future(self._store.commit(changes)))
             self.tell_others(Look())
         except RoomfulError as error:
             log.warning("run %s was not handed over: %s", lease.run_id, error.detail)
@@ -310,6 +321,8 @@ class Worker:
             self._look.clear()
             try:
                 await self._keep_alive()
+                if self._is_behind:
+                    await self._give_up_taken()
                 for voice in list(self._left.values()):
                     await self._let_go(voice)
                 await self._take_up()
@@ -319,6 +332,26 @@ class Worker:
                 log.warning("the worker could not reach the store: %s", error.detail)
             except Exception:  # an outermost seam: without this task leases end and nothing is taken up
                 log.exception("something that the worker looks after failed; it looks again")
+
+    async def _give_up_taken(self) -> None:
+        """Somebody may have told that they took a run, and was not heard here."""
+        self._is_behind = False
+        for voice in list(self._voices.values()):
+            try:
+                await self._store.commit([Guard(voice.lease)])
+            except LeaseLost:
+                if self._is_at_work(voice):
+                    self._figures.leases_lost += 1
+                    log.info("run %s is driven by another worker now", voice.run.id)
+                    self._give_up(voice)
+            except Unavailable:
+                self._is_behind = True
+                raise
+
+    def _is_at_work(self, voice: Voice) -> bool:
+        """It has not ended, begun to wait or been given up here in the meantime."""
+        run = voice.run
+        return self._voices.get(run.id) is voice and run.status == "running" and run.id not in self._left
 
     async def _let_go(self, voice: Voice) -> None:
         """Whoever takes the run up goes on with what is stored of it, if nobody has already."""

@@ -60,7 +60,7 @@ class Outbox:
     async def kept(self, changes: Sequence[Change], heard: Sequence[Announcement] = ()) -> None:
         """The same, and returns when it is done. Canceling the caller does not take it back: it is canceled
         once this is done."""
-        await _to_its_end(self.keep(changes, heard))
+        await to_its_end(self.keep(changes, heard))
 
     async def tried(
         self,
@@ -77,7 +77,7 @@ class Outbox:
             then(results[1:])
 
         commit = self._store.commit([Guard(self._lease), *changes], done, after=self._last)
-        await _to_its_end(asyncio.ensure_future(commit))
+        await to_its_end(asyncio.ensure_future(commit))
 
     def save(self, changes: Sequence[Change]) -> None:
         """Stores what was heard already; nobody waits for it."""
@@ -106,7 +106,7 @@ class Outbox:
             self._failure = self._failure or error
 
 
-async def _to_its_end(commit: asyncio.Future[Any]) -> None:
+async def to_its_end(commit: asyncio.Future[Any]) -> None:
     """Whoever is canceled meanwhile, and be it twice, knows afterwards whether it was stored."""
     try:
         await asyncio.shield(commit)
