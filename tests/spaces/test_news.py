@@ -134,7 +134,7 @@ def test_arguments_followed_by_their_operations_are_the_same_at_every_mark() -> 
         for group in ops[cut:]:
             arguments.grow(group)
             args = apply_ops(msgspec.json.decode(msgspec.json.encode(args)), group)
-            marks.append((arguments.mark(), args))
+            marks.append((arguments.mark, args))
 
         assert all(arguments.at(mark) == then for mark, then in marks)
 

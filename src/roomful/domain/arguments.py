@@ -22,13 +22,15 @@ def unpointer(path: str) -> list[str]:
 
 
 class Arguments:
-    __slots__ = ("_key", "_length", "_pairs", "_pieces")
+    __slots__ = ("_key", "_pairs", "_pieces", "mark")
 
     def __init__(self) -> None:
         self._pairs: list[tuple[str, Json]] = []
         self._key: str | None = None
         self._pieces: list[str] = []
-        self._length = 0
+        self.mark = (0, -1)
+        """Where the arguments stand now: how many are complete, and the length of the text that is being
+        written; -1 when none is."""
 
     @staticmethod
     def of(args: dict[str, Json]) -> "Arguments":
@@ -54,23 +56,21 @@ class Arguments:
             self.append(value)
 
     def begin_text(self, key: str) -> None:
-        self._key, self._pieces, self._length = key, [], 0
+        self._key, self._pieces, self.mark = key, [], (len(self._pairs), 0)
 
     def append(self, text: str) -> None:
         self._pieces.append(text)
-        self._length += len(text)
+        complete, length = self.mark
+        self.mark = complete, length + len(text)
 
     def end_text(self) -> None:
         assert self._key is not None
         self._pairs.append((self._key, "".join(self._pieces)))
-        self._key, self._pieces, self._length = None, [], 0
+        self._key, self._pieces, self.mark = None, [], (len(self._pairs), -1)
 
     def put(self, key: str, value: Json) -> None:
         self._pairs.append((key, value))
-
-    def mark(self) -> tuple[int, int]:
-        """Where the arguments stand now. The length is -1 when no text is being written."""
-        return len(self._pairs), self._length if self._key is not None else -1
+        self.mark = len(self._pairs), -1
 
     def at(self, mark: tuple[int, int]) -> dict[str, Json]:
         """The arguments as they stood at a mark."""

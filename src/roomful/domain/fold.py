@@ -155,7 +155,7 @@ class SpaceView:
             growing.settle()
             growing.arguments = Arguments.of(growing.part.args or {})
         growing.arguments.grow(event.ops)
-        event.so_far, event.mark = growing.arguments, growing.arguments.mark()
+        event.so_far, event.mark = growing.arguments, growing.arguments.mark
 
     def apply(self, event: SpaceEvent) -> None:
         match event:

@@ -203,7 +203,7 @@ class Assembly:
             return
         if self.shows_text and not self._has_text:
             return
-        so_far = self._so_far.at(self._so_far.mark())
+        so_far = self._so_far.at(self._so_far.mark)
         self._is_open = True
         self._shown_in, self._audience = self._shown_spaces(route), self.audience
         for space_id in self._shown_in:
@@ -266,9 +266,7 @@ class Assembly:
         if self.held is None and isinstance(self.spec.shape, TextShape):
             self._show_text(pointer(self.spec.shape.from_arg), ops)
         elif self.visibility is Visibility.FULL:
-            event = CallInput(
-                tool_call_id=self.call_id, ops=ops, so_far=self._so_far, mark=self._so_far.mark()
-            )
+            event = CallInput(tool_call_id=self.call_id, ops=ops, so_far=self._so_far, mark=self._so_far.mark)
             self._voice.say_in(self._shown_in, event, self._audience)
 
     def _show_text(self, path: str, ops: Sequence[Op]) -> None:

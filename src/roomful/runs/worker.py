@@ -111,11 +111,12 @@ class Worker:
     def _under_way(self) -> list[asyncio.Task[None]]:
         return [*self._tasks.values(), *([self._keeper] if self._keeper else [])]
 
-    def trust(self) -> Callable[[], bool]:
+    def trust(self) -> Callable[[], bool] | None:
         """Tells of a lease that is taken now whether nobody else can have taken it since: not any more once
-        this worker was silent for longer than it had said, although it is heard again."""
+        this worker was silent for longer than it had said, although it is heard again. None: there is nobody
+        else."""
         life = self._lives
-        return lambda: self._is_alone or (self._lives == life and self._steady() < self._sure_until)
+        return None if self._is_alone else lambda: self._lives == life and self._steady() < self._sure_until
 
     def reserve(self, run_id: str) -> Lease | None:
         """The first lease of a run that is about to be stored and started here."""

@@ -20,10 +20,10 @@ class Outbox:
         store: Store,
         release: Callable[[Sequence[Announcement]], None],
         learn: Callable[[Sequence[Change], list[Any]], None],
-        is_sure: Callable[[], bool],
+        is_sure: Callable[[], bool] | None,
     ) -> None:
         """`release` lets readers hear; `learn` is told what the store answered, before that. `is_sure` tells
-        whether the lease holds without asking the store."""
+        whether the lease holds without asking the store; None: nobody else could have it."""
         self._lease = lease
         self._store = store
         self._release = release
@@ -38,7 +38,7 @@ class Outbox:
         """Heard at once, unless something before it still has to be stored. After a failure nothing is."""
         if self._failure is not None:
             return
-        if not self._waiting and not self._is_sure():
+        if not self._waiting and self._is_sure is not None and not self._is_sure():
             self.keep(())
         if self._waiting:
             self._waiting[-1].append(announcement)

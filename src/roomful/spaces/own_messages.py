@@ -7,7 +7,6 @@ from functools import partial
 
 import msgspec
 
-from roomful.domain.events import SpaceEvent
 from roomful.domain.fold import SpaceView
 from roomful.domain.messages import (
     UNSETTLED,
@@ -26,7 +25,7 @@ MOST_PARTS = 500
 
 class OwnMessages:
     def __init__(self) -> None:
-        self._views: defaultdict[str, SpaceView] = defaultdict(partial(SpaceView, open_only=True))
+        self.views: defaultdict[str, SpaceView] = defaultdict(partial(SpaceView, open_only=True))
         self._current: dict[str, str] = {}
         self._spaces: dict[str, str] = {}
         self.seqs: dict[str, int] = {}
@@ -40,7 +39,7 @@ class OwnMessages:
                 self._current[message.space_id] = message.id
 
     def adopt(self, message: Message) -> None:
-        self._views[message.space_id].adopt(message)
+        self.views[message.space_id].adopt(message)
         self._spaces[message.id] = message.space_id
 
     def current(self, space_id: str) -> str | None:
@@ -69,7 +68,7 @@ class OwnMessages:
 
     def message(self, message_id: str) -> Message | None:
         space_id = self._spaces.get(message_id)
-        return self._views[space_id].message(message_id) if space_id is not None else None
+        return self.views[space_id].message(message_id) if space_id is not None else None
 
     def copy(self, message_id: str) -> Message | None:
         message = self.message(message_id)
@@ -88,16 +87,13 @@ class OwnMessages:
         message = self.holder(space_id, part_id)
         return next((part for part in message.parts if part.id == part_id), None) if message else None
 
-    def fold(self, space_id: str, event: SpaceEvent) -> None:
-        self._views[space_id].apply(event)
-
     @property
     def space_ids(self) -> list[str]:
         return list(dict.fromkeys(self._spaces.values()))
 
     def __iter__(self) -> Iterator[Message]:
         for message_id, space_id in list(self._spaces.items()):
-            message = self._views[space_id].message(message_id)
+            message = self.views[space_id].message(message_id)
             if message is not None:
                 yield message
 

@@ -56,10 +56,10 @@ class Voice:
         announcer: Announcer,
         clock: Clock,
         ids: Ids,
-        is_sure: Callable[[], bool] = lambda: True,
+        is_sure: Callable[[], bool] | None = None,
     ) -> None:
-        """`is_sure` tells whether the lease certainly holds. If it does not, the store is asked before
-        anything is said."""
+        """`is_sure` tells whether the lease certainly holds, as it always does without it. If it does not,
+        the store is asked before anything is said."""
         self.run = run
         self.lease = lease
         self._store = store
@@ -171,22 +171,19 @@ class Voice:
 
     def say(self, space_id: str, event: SpaceEvent, audience: str | None = None) -> None:
         """Heard at once, unless something before it still has to be stored."""
-        self._utter(self.about(space_id, event, audience))
+        self.say_in((space_id,), event, audience)
 
     def say_in(self, space_ids: Sequence[str], event: SpaceEvent, audience: str | None = None) -> None:
         """The same delta in several spaces: encoded once for all of them."""
         encoded: dict[object, bytes] = {}
         for space_id in space_ids:
-            self._utter(
+            self._own.views[space_id].apply(event)
+            self._out.say(
                 Announcement(
                     event=event, space_id=space_id, run_id=self.run.id, audience=audience, encoded=encoded
                 )
             )
-
-    def _utter(self, announcement: Announcement) -> None:
-        self._own.fold(announcement.space_id, announcement.event)
-        self._out.say(announcement)
-        self._unsaved[announcement.space_id] = None
+            self._unsaved[space_id] = None
         self._later.come()
 
     def tell_run(self, event: SpaceEvent) -> None:
@@ -432,7 +429,7 @@ class Voice:
 
     def _fold(self, announcement: Announcement) -> None:
         if announcement.space_id:
-            self._own.fold(announcement.space_id, announcement.event)
+            self._own.views[announcement.space_id].apply(announcement.event)
 
     def _learn(self, changes: Sequence[Change], results: list[Any]) -> None:
         for change, result in zip(changes, results, strict=True):
@@ -447,7 +444,7 @@ class Voice:
         """Cards of this message were answered in another process, which told its own readers."""
         self._answered.update({part.id: part for part in parts})
         answered = msgspec.structs.replace(saved, parts=list(parts))
-        self._own.fold(saved.space_id, MessageChanged(space_id=saved.space_id, message=answered))
+        self._own.views[saved.space_id].apply(MessageChanged(space_id=saved.space_id, message=answered))
         self._announcer.amend(saved.space_id, saved, parts)
 
     def _release(self, announcements: Sequence[Announcement]) -> None:

@@ -5,7 +5,15 @@ from collections.abc import Awaitable, Callable
 import msgspec
 
 from roomful.domain.errors import Unavailable
-from roomful.domain.events import WORDS, Announcement, MemberLeft, MessageChanged, Position, RunChanged
+from roomful.domain.events import (
+    WORDS,
+    Announcement,
+    MemberLeft,
+    MessageChanged,
+    Position,
+    RunChanged,
+    SpaceEvent,
+)
 from roomful.domain.messages import Message
 from roomful.domain.ports import Entry, Subscription
 from roomful.domain.runs import ENDED, WAITING, Run
@@ -75,7 +83,9 @@ class PostFeed:
         for entry in entries:
             announcement = entry.announcement
             is_word = isinstance(announcement.event, WORDS)
-            if self._hears(announcement) if is_word else self._is_ours(announcement):
+            if (not is_word and self._is_about_us(announcement.event)) or (
+                announcement.run_id in self._runs and self._who.hears(announcement)
+            ):
                 frames.append(frame_of(entry, self._epoch, self._who.form))
                 if not is_word:
                     self._note(announcement)
@@ -84,18 +94,15 @@ class PostFeed:
     def close(self) -> None:
         pass
 
-    def _is_ours(self, announcement: Announcement) -> bool:
-        event = announcement.event
-        if isinstance(event, MemberLeft) and event.member.entity_id == self._who.viewer:
-            return True
-        if isinstance(event, MessageChanged) and event.message.id == self._message_id:
-            return True
+    def _is_about_us(self, event: SpaceEvent) -> bool:
+        """About the one who posted, or the message; a run that one of ours called is ours from now on."""
+        if isinstance(event, MemberLeft):
+            return event.member.entity_id == self._who.viewer
+        if isinstance(event, MessageChanged):
+            return event.message.id == self._message_id
         if isinstance(event, RunChanged) and event.root_run_id in self._runs:
             self._runs |= {event.run_id}
-        return self._hears(announcement)
-
-    def _hears(self, announcement: Announcement) -> bool:
-        return announcement.run_id in self._runs and self._who.hears(announcement)
+        return False
 
     def _note(self, announcement: Announcement) -> None:
         event = announcement.event
