@@ -63,7 +63,8 @@ class Speech:
         said.length += len(text)
 
     def end(self) -> None:
-        """The text is complete. If it mentions somebody, it closes the message it stands in."""
+        """The text is complete. If it mentions somebody, it closes the message it stands in, which is final
+        once the step is stored: until then the step may have to be said anew."""
         said, self._open = self._open, None
         if said is None:
             return
@@ -85,7 +86,7 @@ class Speech:
             spoken = self._spoken(said, ended.message_id)
             self.spoken.append(spoken)
             if spoken.mentions:
-                closing, closed = voice.close(spoken.message_id, spoken.mentions)
+                closing, closed = voice.close(spoken.message_id, spoken.mentions, is_stored=False)
                 heard += closed
         voice.keep([*closing, *voice.saved(space_id)], heard)
 

@@ -174,6 +174,8 @@ class RunLoop:
             if not await self._posting.leads_nowhere(text):
                 await self._posting.post(voice, text, limits, lambda _: [], first)
                 first = []
+        if not first:
+            voice.end_closed()
         past.add(step, said.calls)
         if await self._refuse_calls(voice, agent, past, first):
             first = []

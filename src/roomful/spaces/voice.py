@@ -79,6 +79,8 @@ class Voice:
         self._out = Outbox(lease, store, self._release, self._learn, is_sure)
         self._spares: dict[tuple[str, str | None], list[Place]] = {}
         self._unsaved: dict[str, None] = {}
+        self._closing: list[str] = []
+        """Messages that are final when the step that said them is stored."""
         self._answered: dict[str, Part] = {}
         """Parts whose answers came elsewhere, as they are stored."""
         self._later = Later(SAVE_SECONDS, self._save, share=crc32(run.id.encode()))
@@ -401,20 +403,35 @@ class Voice:
             for seen, audience in by_audience(message)
         ]
 
-    def close(self, message_id: str, mentions: Sequence[str]) -> tuple[list[Change], list[Announcement]]:
+    def close(
+        self, message_id: str, mentions: Sequence[str], *, is_stored: bool = True
+    ) -> tuple[list[Change], list[Announcement]]:
         """The run's message mentions somebody: what comes behind it belongs into another one. It is final
-        at once if nothing in it is left to be settled, else when the run ends."""
+        at once if nothing in it is left to be settled, else when the run ends. Unless `is_stored`, its step
+        may have to say it anew, and it is not final before `end_closed`."""
         message = self._own.close(message_id)
         if message is None:
             return [], []
         message.mentions = list(dict.fromkeys([*message.mentions, *mentions]))
-        if any(part.status in UNSETTLED or part.status == "waiting" for part in message.parts):
-            return [SaveMessage(copy_of(message))], self.whole(copy_of(message))
+        if is_stored and not _is_unsettled(message):
+            return self._end(message)
+        if not is_stored:
+            self._closing.append(message_id)
+        return [SaveMessage(copy_of(message))], self.whole(copy_of(message))
+
+    def end_closed(self) -> None:
+        """The step is stored: what it closed is final, where nothing is left to be settled."""
+        closing, self._closing = self._closing, []
+        for message in filter(None, map(self._own.message, dict.fromkeys(closing))):
+            if not _is_unsettled(message):
+                self.keep(*self._end(message))
+
+    # Inside.
+
+    def _end(self, message: Message) -> tuple[list[Change], list[Announcement]]:
         closed = final_copy(message, self.run.status, self._clock.iso())
         self._own.drop(closed.id)
         return [SaveMessage(closed)], self.whole(closed)
-
-    # Inside.
 
     def _current(self, space_id: str) -> str | None:
         """The run's message here that takes more parts. One that is full is closed: another one follows."""
@@ -483,3 +500,7 @@ class Voice:
         """Stores what was written and not told yet, and tells it."""
         if self.trail is not None and (step := self.trail.unsaved()) is not None:
             self.keep([SaveStep(step)], self.trail.told(step))
+
+
+def _is_unsettled(message: Message) -> bool:
+    return any(part.status in UNSETTLED or part.status == "waiting" for part in message.parts)
