@@ -337,17 +337,24 @@ class Worker:
     async def _give_up_taken(self) -> None:
         """Somebody may have told that they took a run, and was not heard here."""
         self._is_behind = False
-        for voice in list(self._voices.values()):
-            try:
-                await self._store.commit([Guard(voice.lease)])
-            except LeaseLost:
-                if self._is_at_work(voice):
-                    self._figures.leases_lost += 1
-                    log.info("run %s is driven by another worker now", voice.run.id)
-                    self._give_up(voice)
-            except Unavailable:
-                self._is_behind = True
-                raise
+        driven = list(self._voices.values())
+        try:
+            held = await asyncio.gather(*map(self._is_held, driven))
+        except Unavailable:
+            self._is_behind = True
+            raise
+        for voice, is_held in zip(driven, held, strict=True):
+            if not is_held and self._is_at_work(voice):
+                self._figures.leases_lost += 1
+                log.info("run %s is driven by another worker now", voice.run.id)
+                self._give_up(voice)
+
+    async def _is_held(self, voice: Voice) -> bool:
+        try:
+            await self._store.commit([Guard(voice.lease)])
+        except LeaseLost:
+            return False
+        return True
 
     def _is_at_work(self, voice: Voice) -> bool:
         """It has not ended, begun to wait or been given up here in the meantime."""
