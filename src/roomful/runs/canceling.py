@@ -40,6 +40,7 @@ class Canceling:
         to the store, where they are looked for."""
         if not voice.is_taken_up:
             await voice.take_up()
+            voice.catch_readers_up()
         await voice.settled()
         while True:
             try:

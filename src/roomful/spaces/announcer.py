@@ -118,6 +118,11 @@ class Announcer:
                     self._company.disowned(message.space_id, message.id)
         self._bus.renew(list(map(space_channel, run.shown_in)))
 
+    def begin_anew(self, space_ids: Sequence[str]) -> None:
+        """What another process said last was perhaps not heard here, and what comes now builds on it."""
+        if self._company is not None:
+            self._bus.renew(list(map(space_channel, space_ids)))
+
     def lose(self, space_id: str, message_id: str) -> None:
         """The message grows elsewhere, or has ended there."""
         if message_id in self._own:

@@ -109,6 +109,10 @@ def final_copy(own: Message, status: RunStatus, now: str) -> Message:
     return message
 
 
+def is_unsettled(message: Message) -> bool:
+    return any(part.status in UNSETTLED or part.status == "waiting" for part in message.parts)
+
+
 def by_audience(message: Message) -> list[tuple[Message, str | None]]:
     """The message as everybody sees it, and for each member who has parts of their own, those alone."""
     public = as_seen_by(message, None)

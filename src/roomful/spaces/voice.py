@@ -22,7 +22,6 @@ from roomful.domain.events import (
     TextStarted,
 )
 from roomful.domain.messages import (
-    UNSETTLED,
     Message,
     Part,
     ReasoningPart,
@@ -39,7 +38,7 @@ from roomful.spaces.announcer import STARTS, Announcer, copy_of
 from roomful.spaces.flow import Flow
 from roomful.spaces.later import Later
 from roomful.spaces.outbox import Outbox
-from roomful.spaces.own_messages import OwnMessages, by_audience, final_copy, is_of_step
+from roomful.spaces.own_messages import OwnMessages, by_audience, final_copy, is_of_step, is_unsettled
 from roomful.spaces.run_news import run_began, run_event
 from roomful.spaces.trails import Trail, find_trail
 
@@ -263,6 +262,11 @@ class Voice:
         for message in self._own:
             self._announcer.forget(message.space_id, message.id)
 
+    def catch_readers_up(self) -> None:
+        """Those of the parts that show this run, which was driven elsewhere until now."""
+        if self.trail is not None:
+            self._announcer.begin_anew(sorted(self.trail.space_ids))
+
     def takes_its_turn(self) -> None:
         """The run had to wait for others; its spaces are told that it begins."""
         for space_id in self.run.shown_in:
@@ -413,7 +417,7 @@ class Voice:
         if message is None:
             return [], []
         message.mentions = list(dict.fromkeys([*message.mentions, *mentions]))
-        if is_stored and not _is_unsettled(message):
+        if is_stored and not is_unsettled(message):
             return self._end(message)
         if not is_stored:
             self._closing.append(message_id)
@@ -423,7 +427,7 @@ class Voice:
         """The step is stored: what it closed is final, where nothing is left to be settled."""
         closing, self._closing = self._closing, []
         for message in filter(None, map(self._own.message, dict.fromkeys(closing))):
-            if not _is_unsettled(message):
+            if not is_unsettled(message):
                 self.keep(*self._end(message))
 
     # Inside.
@@ -500,7 +504,3 @@ class Voice:
         """Stores what was written and not told yet, and tells it."""
         if self.trail is not None and (step := self.trail.unsaved()) is not None:
             self.keep([SaveStep(step)], self.trail.told(step))
-
-
-def _is_unsettled(message: Message) -> bool:
-    return any(part.status in UNSETTLED or part.status == "waiting" for part in message.parts)
