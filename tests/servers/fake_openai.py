@@ -168,6 +168,7 @@ class FakeOpenAI:
         self._ready.set()
         await self._stopping.wait()
         server.close()
+        await asyncio.sleep(0)  # one that was accepted just now begins
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
