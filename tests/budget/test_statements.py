@@ -62,6 +62,14 @@ async def _see_run(house: CountedHouse) -> list[Statement]:
     return done.statements
 
 
+async def _list_runs(house: CountedHouse) -> list[Statement]:
+    await house.woken()
+    with house.counting() as done:
+        listed = await house.asked("GET", "/api/runs?spaceId=room")
+    assert len(listed["runs"]) == 1
+    return done.statements
+
+
 async def _answer(house: CountedHouse) -> list[Statement]:
     run_id = await house.woken()
     [card] = (await house.asked("GET", f"/api/runs/{run_id}"))["pendingToolCalls"]
@@ -104,6 +112,7 @@ REQUESTS = {
         _everything, 32, "my spaces, before and after; of each a page, its members and active runs"
     ),
     "a run": Request(_see_run, 3, "run, agent, role"),
+    "a space with one run": Request(_list_runs, 4, "role, runs; of each, as it was read, agent and role"),
     "an answer": Request(
         _answer, 20, "run, call, agent, message, roles; call, part, run, audit and number", calling("form")
     ),

@@ -84,14 +84,19 @@ class Access:
     async def run(self, principal: Principal, run_id: str) -> tuple[Run, list[str] | None]:
         """A run and the spaces through which the principal sees it; None: they see all of it."""
         run = await self._store.run(run_id)
-        if run is not None:
-            if await self.owns_run(principal, run):
-                return run, None
-            seen_in = await spaces_showing(self._store, run)
-            through = [space for space in seen_in if await self.may_read(principal, space)]
-            if through:
-                return run, through
-        raise NotFound(f"there is no run {run_id!r} that you may see")
+        if run is None:
+            raise _no_run(run_id)
+        return run, await self.sees_run(principal, run)
+
+    async def sees_run(self, principal: Principal, run: Run) -> list[str] | None:
+        """The same of a run that was read."""
+        if await self.owns_run(principal, run):
+            return None
+        seen_in = await spaces_showing(self._store, run)
+        through = [space for space in seen_in if await self.may_read(principal, space)]
+        if not through:
+            raise _no_run(run.id)
+        return through
 
     async def may_stop(self, principal: Principal, run: Run) -> None:
         """Whoever may write where a run shows itself may stop it."""
@@ -101,6 +106,10 @@ class Access:
             if await self._store.role(space_id, principal.entity_id) in ("owner", "member"):
                 return
         raise Forbidden("to stop this run you need to be a writing member of a space where it shows itself")
+
+
+def _no_run(run_id: str) -> NotFound:
+    return NotFound(f"there is no run {run_id!r} that you may see")
 
 
 def _check_write(principal: Principal, role: Role | None) -> None:

@@ -53,7 +53,7 @@ async def list_runs(ask: Ask[None, RunQuery, None]) -> ASGIApp:
     seen: list[Run] = []
     for run in newest:
         try:
-            seen.append(run_seen(*await house.access.run(me, run.id)))
+            seen.append(run_seen(run, await house.access.sees_run(me, run)))
         except NotFound:
             continue
         if len(seen) == query.limit:
