@@ -168,7 +168,8 @@ class FakeOpenAI:
         self._ready.set()
         await self._stopping.wait()
         server.close()
-        await asyncio.sleep(0)  # one that was accepted just now begins
+        for _ in range(10):  # one that was accepted just now begins, which takes a few turns
+            await asyncio.sleep(0)
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
