@@ -372,6 +372,8 @@ class Sharing:
             self._tell_here(Behind())
 
     async def _catch_up(self) -> None:
+        """Readers begin anew at once with what is stored. Those of a run do so once more when it is known
+        what grows: nobody tells them that otherwise."""
         while True:
             await self._behind.wait()
             self._behind.clear()
@@ -384,6 +386,7 @@ class Sharing:
             self._catching_up.tell(ends, self._known())
             self._tell_here(Behind())
             await self._ask(list(self._followed), list(self._runs))
+            self._bus.renew(list(map(run_channel, self._runs)))
 
     def _known(self) -> dict[str, Known]:
         return {id: followed.known for id, followed in self._followed.items()}
