@@ -6,12 +6,13 @@ from typing import cast
 from roomful.app.clock import SystemClock
 from roomful.bus import MemoryBus
 from roomful.domain.events import TextStarted
-from roomful.domain.messages import Message, Part, TextPart, ToolCallPart
+from roomful.domain.messages import Message, Part, TextPart
 from roomful.domain.ports import Store
-from roomful.domain.runs import Lease, Place, Run, Trigger
+from roomful.domain.runs import Lease, Place
 from roomful.spaces.announcer import Announcer
 from roomful.spaces.voice import Voice
 from tests.routing.stepping import Memory
+from tests.store.things import card, message, run
 from tests.web.visiting import CountedIds
 
 
@@ -27,37 +28,17 @@ class Left(Memory):
 
 
 def _message(seq: int, parts: list[Part], *mentions: str) -> Message:
-    return Message(
-        id=f"msg_{seq}",
-        space_id="room",
-        entity_id="bot",
-        seq=seq,
-        status="open",
-        role="assistant",
-        parts=parts,
-        created_at="",
-        updated_at="",
-        run_id="run_1",
-        mentions=list(mentions),
-    )
+    own = {"space_id": "room", "entity_id": "bot", "run_id": "run_1", "status": "open"}
+    return message(f"msg_{seq}", seq=seq, parts=parts, mentions=list(mentions), **own)
 
 
 def test_a_text_that_is_said_anew_stands_where_it_stood_and_closes_that_message_only() -> None:
     async def story() -> None:
         clock = SystemClock()
-        run = Run(
-            id="run_1",
-            agent_id="bot",
-            status="running",
-            trigger=Trigger(type="message"),
-            root_run_id="run_1",
-            created_at=clock.iso(),
-        )
-        card = ToolCallPart(id="card", tool_call_id="c1", tool_name="ask", status="waiting")
-        first = _message(1, [card, TextPart(id="hello", text="Hello @Bob", step=2)], "bob")
+        first = _message(1, [card("card"), TextPart(id="hello", text="Hello @Bob", step=2)], "bob")
         second = _message(2, [TextPart(id="more", text="And now", step=2)])
         voice = Voice(
-            run,
+            run("run_1", status="running"),
             Lease("run_1", "me", 2),
             store=cast(Store, Left([first, second])),
             announcer=Announcer(MemoryBus(clock, lambda: "epoch")),
@@ -75,7 +56,7 @@ def test_a_text_that_is_said_anew_stands_where_it_stood_and_closes_that_message_
         assert more == Place(space_id="room", message_id="msg_2", part_id="more")
         assert voice.start("room", TextStarted, step=2).message_id == "msg_2"
         messages = [voice.message(each) for each in ("msg_1", "msg_2")]
-        assert [message.mentions for message in messages if message] == [["bob"], []]
+        assert [one.mentions for one in messages if one] == [["bob"], []]
         await voice.settled()
         voice.abandon()
 
