@@ -20,26 +20,35 @@ import httpx
 
 ADMIN_KEY = "test-admin-key"
 PATIENCE = float(os.environ.get("PATIENCE", "30"))
+PORTS = range(12_000, 32_000)
+"""Below those that the system gives to clients."""
+BLOCK = 1_000
 
 
-def _ports() -> Iterator[int]:
-    """Below those that the system gives to clients, and others for each test process: no two servers meet."""
-    worker = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
-    first = 12_000 + 2_000 * (worker % 8)
-    begin = os.getpid() * 37 % 2_000
-    for number in itertools.count(begin):
-        yield first + number % 2_000
+def _claimed() -> tuple[socket.socket, range]:
+    """A thousand ports of this test process alone, as long as it holds the first: a gateway that was killed
+    finds its port free when it starts again."""
+    for begin in PORTS[::BLOCK]:
+        claim = socket.socket()
+        try:
+            claim.bind(("127.0.0.1", begin))
+        except OSError:
+            claim.close()
+            continue
+        return claim, range(begin + 1, begin + BLOCK)
+    raise AssertionError(f"{len(PORTS) // BLOCK} other test processes hold the ports {PORTS}")
 
 
-_next_port = _ports()
+_claim, _own_ports = _claimed()
+_next_port = itertools.cycle(_own_ports)
 
 
 def free_port() -> int:
-    for port in _next_port:
+    for port in itertools.islice(_next_port, len(_own_ports)):
         with socket.socket() as probe, contextlib.suppress(OSError):
             probe.bind(("127.0.0.1", port))
             return port
-    raise AssertionError("no port is free")
+    raise AssertionError(f"no port of {_own_ports} is free")
 
 
 class Process(Protocol):
