@@ -6,6 +6,7 @@ import threading
 from collections.abc import Iterator
 from typing import Self
 
+from tests.servers.loopback import listening_at
 from tests.servers.roomful import PATIENCE, Roomful, free_port
 
 
@@ -47,7 +48,7 @@ class Line:
             runner.run(self._serve())
 
     async def _serve(self) -> None:
-        async with await asyncio.start_server(self._relay, "127.0.0.1", self._port):
+        async with listening_at(self._relay, port=self._port):
             self._is_open.set()
             await self._over.wait()
             self._break()

@@ -1,6 +1,7 @@
 """When a client tries again, and how long it waits before it does."""
 
 import asyncio
+import contextlib
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from roomful.client.pausing import LONGEST, LONGEST_ASKED_FOR, Pauses
 from roomful.domain.errors import RoomfulError, Unavailable
 from roomful.domain.events import MessageChanged
 from tests.client.watching import client_of, of, run, until
+from tests.servers.loopback import listening_at
 from tests.servers.roomful import Roomful
 
 
@@ -65,16 +67,17 @@ class Moody:
 
     def __init__(self, *answers: str) -> None:
         self._answers = list(answers)
+        self._listening = contextlib.AsyncExitStack()
         self.requests: list[str] = []
+        self.url = ""
 
     async def __aenter__(self) -> "Moody":
-        self._server = await asyncio.start_server(self._accept, "127.0.0.1", 0)
-        self.url = f"http://127.0.0.1:{self._server.sockets[0].getsockname()[1]}"
+        port = await self._listening.enter_async_context(listening_at(self._accept))
+        self.url = f"http://127.0.0.1:{port}"
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        self._server.close()
-        await self._server.wait_closed()
+        await self._listening.aclose()
 
     async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         head = await reader.readuntil(b"\r\n\r\n")
@@ -82,7 +85,6 @@ class Moody:
         if self._answers:
             writer.write(self._answers.pop(0).encode())
         await writer.drain()
-        writer.close()
 
 
 def _answer(status: int, *headers: str, body: str = "") -> str:

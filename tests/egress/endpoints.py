@@ -1,15 +1,13 @@
 """Real servers on loopback that answer as told, and count who came."""
 
 import asyncio
-import contextlib
 import socket
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
 from roomful.domain.outbound import OutboundRequest
-
-Handler = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
+from tests.servers.loopback import Handle, listening_at
 
 
 @dataclass
@@ -38,34 +36,17 @@ async def read_request(reader: asyncio.StreamReader) -> tuple[str, dict[str, str
 
 @asynccontextmanager
 async def listening(
-    handler: Handler, *, host: str = "127.0.0.1", port: int = 0
+    handler: Handle, *, host: str = "127.0.0.1", port: int = 0
 ) -> AsyncGenerator[Endpoint, None]:
     """Raw: the handler speaks on the socket itself."""
     endpoint = Endpoint(host, port)
-    serving: set[asyncio.Task[None]] = set()
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         endpoint.connections += 1
-        task = asyncio.current_task()
-        assert task
-        serving.add(task)
-        try:
-            with contextlib.suppress(ConnectionError, asyncio.IncompleteReadError):
-                await handler(reader, writer)
-        finally:
-            serving.discard(task)
-            writer.close()
+        await handler(reader, writer)
 
-    server = await asyncio.start_server(serve, host, port)
-    endpoint.port = server.sockets[0].getsockname()[1]
-    try:
+    async with listening_at(serve, host=host, port=port) as endpoint.port:
         yield endpoint
-    finally:
-        server.close()
-        for task in list(serving):
-            task.cancel()
-        await asyncio.gather(*serving, return_exceptions=True)
-        await server.wait_closed()
 
 
 Answer = Callable[[str, dict[str, str], bytes], bytes]

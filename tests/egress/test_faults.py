@@ -11,14 +11,13 @@ import pytest
 
 from roomful.domain.outbound import OutboundRequest
 from roomful.egress import EgressFailed, HttpEgress
-from tests.egress.endpoints import Handler, answering, get, http, listening, read_request
+from tests.egress.endpoints import answering, get, http, listening, read_request
+from tests.servers.loopback import Handle
 
 HEAD = b"HTTP/1.1 200 OK\r\n"
 
 
-async def failure(
-    handler: Handler, *, seconds: float = 5.0, idle: float = 0.5, max_body: int = 65_536
-) -> str:
+async def failure(handler: Handle, *, seconds: float = 5.0, idle: float = 0.5, max_body: int = 65_536) -> str:
     async with listening(handler) as endpoint:
         egress = HttpEgress(allow=[endpoint.pair], idle=idle, max_body=max_body)
         with pytest.raises(EgressFailed) as failed:
@@ -30,7 +29,7 @@ async def failure(
         return failed.value.detail
 
 
-def saying(*said: bytes, pause: float = 0.0) -> Handler:
+def saying(*said: bytes, pause: float = 0.0) -> Handle:
     """Writes these, with pauses between them, then closes."""
 
     async def handler(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -43,7 +42,7 @@ def saying(*said: bytes, pause: float = 0.0) -> Handler:
     return handler
 
 
-def endlessly(head: bytes, piece: bytes, *, pause: float = 0.0) -> Handler:
+def endlessly(head: bytes, piece: bytes, *, pause: float = 0.0) -> Handle:
     async def handler(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await read_request(reader)
         writer.write(head)
@@ -80,7 +79,7 @@ async def silent(_reader: asyncio.StreamReader, _writer: asyncio.StreamWriter) -
         ),
     ],
 )
-def test_time_is_bounded(handler: Handler, said: str) -> None:
+def test_time_is_bounded(handler: Handle, said: str) -> None:
     began = time.monotonic()
 
     assert said in asyncio.run(failure(handler, seconds=1))
@@ -108,7 +107,7 @@ def test_time_is_bounded(handler: Handler, said: str) -> None:
         ),
     ],
 )
-def test_memory_is_bounded(handler: Handler, said: str) -> None:
+def test_memory_is_bounded(handler: Handle, said: str) -> None:
     assert said in asyncio.run(failure(handler))
 
 

@@ -1,6 +1,7 @@
 """With TLS the name stays the name: it is in the handshake, and the certificate must be for it."""
 
 import asyncio
+import contextlib
 import datetime
 import ssl
 from pathlib import Path
@@ -13,6 +14,7 @@ from cryptography.x509.oid import NameOID
 
 from roomful.egress import EgressFailed, EgressRefused, HttpEgress
 from tests.egress.endpoints import Names, get, http, read_request
+from tests.servers.loopback import listening_at
 
 
 def certificate(folder: Path, name: str) -> Path:
@@ -51,21 +53,15 @@ async def asked(
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await read_request(reader)
         writer.write(answer)
-        writer.close()
 
-    server = await asyncio.start_server(serve, "127.0.0.1", 0, ssl=context)
-    port = server.sockets[0].getsockname()[1]
-    egress = HttpEgress(
-        allow=[f"{host}:{port}"],
-        resolve=Names({host: [["127.0.0.1"]]}),
-        tls=ssl.create_default_context(cafile=str(pem)) if trusted else None,
-    )
-    try:
-        return (await egress.send(get(f"https://{host}:{port}/", redirects=1))).body, names
-    finally:
-        egress.close()
-        server.close()
-        await server.wait_closed()
+    async with listening_at(serve, tls=context) as port:
+        egress = HttpEgress(
+            allow=[f"{host}:{port}"],
+            resolve=Names({host: [["127.0.0.1"]]}),
+            tls=ssl.create_default_context(cafile=str(pem)) if trusted else None,
+        )
+        with contextlib.closing(egress):
+            return (await egress.send(get(f"https://{host}:{port}/", redirects=1))).body, names
 
 
 def test_the_name_is_in_the_handshake_although_the_address_was_pinned(tmp_path: Path) -> None:

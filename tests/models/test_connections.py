@@ -17,6 +17,7 @@ from roomful.models.openai import OpenAIModel
 from tests.egress.test_tls import certificate
 from tests.models.asking import PATIENCE, Said, gather, joined, opened, request_to
 from tests.models.openai_answers import Answer, finish, text
+from tests.servers.loopback import listening_at
 
 WHOLE = b"".join([*text("whole"), finish(), b"data: [DONE]\n\n"])
 
@@ -38,31 +39,21 @@ class Provider:
         self.answers = answers
         self.connections = 0
         self.base_url = ""
-        self._closing: list[asyncio.Future[None]] = []
 
     @contextlib.asynccontextmanager
     async def serving(self, tls: ssl.SSLContext | None = None) -> AsyncGenerator["Provider"]:
-        server = await asyncio.start_server(self._serve, "127.0.0.1", 0, ssl=tls)
-        scheme = "https" if tls else "http"
-        self.base_url = f"{scheme}://localhost:{server.sockets[0].getsockname()[1]}/v1"
-        async with server:
+        async with listening_at(self._serve, tls=tls) as port:
+            scheme = "https" if tls else "http"
+            self.base_url = f"{scheme}://localhost:{port}/v1"
             yield self
-        await asyncio.gather(*self._closing)
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.connections += 1
-        closed = asyncio.get_running_loop().create_future()
-        self._closing.append(closed)
-        with contextlib.suppress(asyncio.IncompleteReadError, ConnectionError):
-            for answer in self.answers:
-                head = await reader.readuntil(b"\r\n\r\n")
-                length = next(line for line in head.lower().split(b"\r\n") if b"content-length" in line)
-                await reader.readexactly(int(length.partition(b":")[2]))
-                writer.write(answer)
-        writer.close()
-        with contextlib.suppress(ConnectionError, ssl.SSLError):
-            await writer.wait_closed()
-        closed.set_result(None)
+        for answer in self.answers:
+            head = await reader.readuntil(b"\r\n\r\n")
+            length = next(line for line in head.lower().split(b"\r\n") if b"content-length" in line)
+            await reader.readexactly(int(length.partition(b":")[2]))
+            writer.write(answer)
 
 
 def heard(provider: Provider, times: int = 1) -> list[Said]:

@@ -26,6 +26,7 @@ from tests.servers.fake_openai import (
     text,
     usage,
 )
+from tests.servers.loopback import listening_at
 
 SECRET = "sk-proj-0123456789abcdefghijklmnop"
 
@@ -113,11 +114,8 @@ def test_no_http_server(reply: bytes, code: str) -> None:
         async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
             await reader.readuntil(b"\r\n\r\n")
             writer.write(reply)
-            writer.close()
 
-        server = await asyncio.start_server(serve, "127.0.0.1", 0)
-        async with server:
-            port = server.sockets[0].getsockname()[1]
+        async with listening_at(serve) as port:
             model = OpenAIModel(resolve_secret=str)
             _, fault = await gather(model, request_to(f"http://127.0.0.1:{port}/v1"))
             await model.close()

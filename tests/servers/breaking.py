@@ -7,7 +7,9 @@ import re
 import socket
 import struct
 from collections.abc import Callable, Sequence
-from typing import Any, Self, TypeAlias
+from typing import Self, TypeAlias
+
+from tests.servers.loopback import listening_at
 
 Place: TypeAlias = Callable[[bytes], int | None]
 """Of all that the server has said on a connection: where it ends, once that is known."""
@@ -33,45 +35,27 @@ class Breaking:
         self.connections = 0
         self.breaks = 0
         self._resets = resets
-        self._tasks: set[asyncio.Task[Any]] = set()
-        self._server: asyncio.Server | None = None
+        self._listening = contextlib.AsyncExitStack()
+        self.url = ""
 
     async def __aenter__(self) -> Self:
-        self._server = await asyncio.start_server(self._accept, "127.0.0.1", 0)
+        port = await self._listening.enter_async_context(listening_at(self._accept))
+        self.url = f"http://127.0.0.1:{port}"
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        assert self._server is not None
-        self._server.close()
-        await asyncio.sleep(0)  # whoever was just let in begins, and can be ended
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
-
-    @property
-    def url(self) -> str:
-        assert self._server is not None
-        return f"http://127.0.0.1:{self._server.sockets[0].getsockname()[1]}"
+        await self._listening.aclose()
 
     async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.current_task()
-        assert task is not None
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
         self.connections += 1
         cut = _place(self.cuts.pop(0)) if self.cuts else None
-        with contextlib.closing(writer):
-            try:
-                there, back = await asyncio.open_connection("127.0.0.1", self._target)
-            except OSError:
-                writer.transport.abort()
-                return
-            try:
-                await self._join(reader, writer, there, back, cut)
-            finally:
-                back.transport.abort()
-                if self._resets:
-                    _reset(writer)
+        there, back = await asyncio.open_connection("127.0.0.1", self._target)
+        try:
+            await self._join(reader, writer, there, back, cut)
+        finally:
+            back.transport.abort()
+            if self._resets:
+                _reset(writer)
 
     async def _join(
         self,

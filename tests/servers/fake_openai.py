@@ -44,6 +44,7 @@ from tests.models.openai_answers import (
     text,
     usage,
 )
+from tests.servers.loopback import listening_at
 
 __all__ = [
     "CUT",
@@ -108,7 +109,6 @@ class FakeOpenAI:
         self._changed = threading.Condition()
         self._ready = threading.Event()
         self._stopping: asyncio.Event | None = None
-        self._tasks: set[asyncio.Task[None]] = set()
         self.port = 0
 
     @property
@@ -163,34 +163,16 @@ class FakeOpenAI:
 
     async def _serve(self) -> None:
         self._stopping = asyncio.Event()
-        server = await asyncio.start_server(self._accept, "127.0.0.1", 0)
-        self.port = server.sockets[0].getsockname()[1]
-        self._ready.set()
-        await self._stopping.wait()
-        server.close()
-        for _ in range(10):  # one that was accepted just now begins, which takes a few turns
-            await asyncio.sleep(0)
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
-        await server.wait_closed()
-        for _ in range(3):  # an aborted connection is closed in one of the next turns
-            await asyncio.sleep(0)
+        async with listening_at(self._accept) as self.port:
+            self._ready.set()
+            await self._stopping.wait()
 
     async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.connections += 1
-        task = asyncio.current_task()
-        assert task is not None
-        self._tasks.add(task)
-        try:
-            while (asked := await self._read_request(reader)) is not None:
-                if not await _Reply(self, asked, reader, writer).send(self._next(asked)):
-                    break
-        except (OSError, asyncio.IncompleteReadError, asyncio.CancelledError):
-            pass
-        finally:
-            self._tasks.discard(task)
-            writer.transport.abort()
+        while (asked := await self._read_request(reader)) is not None:
+            if not await _Reply(self, asked, reader, writer).send(self._next(asked)):
+                break
+        writer.transport.abort()
 
     def _next(self, asked: Asked) -> Answer:
         if self._function is not None:
