@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable
 
 STEP = 0.05
-SHARES = 5
+SHARES = 2
 """So many moments are in a step: what everybody stores at once holds everybody up."""
 
 
