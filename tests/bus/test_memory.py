@@ -10,8 +10,10 @@ from roomful.bus.channel import CROWD, LAG_BYTES, LAG_EVENTS, WINDOW_EVENTS, Mem
 from roomful.bus.memory import FOLLOWED_SECONDS, SWEEP, MemoryBus
 from roomful.domain.events import Announcement, MessageChanged, Position, RunChanged, TextDelta
 from roomful.domain.messages import Message
+from roomful.domain.ports import Entry
 from roomful.domain.runs import Trigger
 from roomful.domain.shape import UNSET, Unset
+from roomful.domain.wire import Form, frame
 
 
 class Hands:
@@ -262,7 +264,7 @@ def test_a_few_readers_hear_a_word_before_whoever_said_it_goes_on(size: int, at_
         waiting = [asyncio.create_task(one.wait(10)) for one in readers]
         await asyncio.sleep(0)
 
-        def count() -> bool:
+        def count(_: Entry | None) -> bool:
             told[0] += 1
             return True
 
@@ -339,6 +341,58 @@ def _written(id: str, run_id: str | Unset = UNSET) -> MessageChanged:
         updated_at="", run_id=run_id,
     )  # fmt: skip
     return MessageChanged(space_id="s", message=message)
+
+
+def test_a_narrowed_reader_who_waits_is_told_a_word_and_need_not_take_it() -> None:
+    async def story() -> None:
+        bus, _ = _bus()
+        [narrow] = _crowd(bus, 1)
+        narrow.narrow(["run_1"])
+        told: list[str] = []
+        is_clear = True
+
+        def hear(word: Entry | None) -> bool:
+            if is_clear:
+                told.append(_said(word) if word is not None else f"took {_taken(narrow)}")
+            return is_clear
+
+        narrow.on_news = hear
+        waiting = asyncio.create_task(narrow.wait(10))
+        await asyncio.sleep(0)
+        bus.publish("s", [_said_by("run_1", "one")])
+        assert (told, narrow.take()) == (["one"], [])
+        bus.publish("s", [Announcement(event=_ended("r1").event, space_id="s", run_id="run_1")])
+        bus.publish("s", [_said_by("run_1", "two")])
+        assert told == ["one", "took ['two']"], "with what was before it"
+        is_clear = False
+        bus.publish("s", [_said_by("run_1", "three")])
+        assert await waiting
+        bus.publish("s", [_said_by("run_1", "four")])
+        assert _taken(narrow) == ["three", "four"]
+        late = bus.subscribe("s", Position("epoch0", 0))
+        assert late is not None
+        assert _taken(late) == ["one", "two", "three", "four"]
+
+    asyncio.run(story())
+
+
+def _said(entry: Entry) -> str:
+    event = entry.announcement.event
+    return event.delta if isinstance(event, TextDelta) else ""
+
+
+def test_what_was_made_of_a_word_is_kept_for_others_if_there_are_any() -> None:
+    bus, _ = _bus()
+    narrow, wide = _crowd(bus, 2)
+    narrow.narrow(["run_1"])
+    for_both, for_one = _said_by("run_1", "two read it"), _said_by("run_1", "one does")
+    bus.publish("s", [for_both])
+    wide.close()
+    bus.publish("s", [for_one])
+    first = frame(for_both, Form.PLAIN)
+    assert frame(for_both, Form.PLAIN) is first
+    assert for_one.encoded is None
+    assert frame(for_one, Form.PLAIN) == first.replace(b"two read it", b"one does")
 
 
 def test_narrowed_readers_who_do_not_read_are_cut_and_nobody_else_is_disturbed() -> None:

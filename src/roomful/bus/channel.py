@@ -91,7 +91,11 @@ class Channel:
 
     def extend(self, announcements: Sequence[Announcement]) -> None:
         for announcement in announcements:
-            size = _size(announcement)
+            event = announcement.event
+            is_word = isinstance(event, WORDS)
+            if announcement.encoded is None and (self.readers or self.relays or not is_word):
+                announcement.encoded = {}
+            size = _weight(event) if is_word else len(frame(announcement, Form.OPS))
             self.head += 1
             self.volume += size
             self.kept += size
@@ -99,7 +103,8 @@ class Channel:
             self.entries.append(entry)
             self.sizes.append(size)
             if self.branches:
-                self._branch_off(entry, size)
+                for branch in tuple(self._wanting(announcement)):
+                    branch.take_in(entry, size, is_word=is_word)
         while len(self.entries) > WINDOW_EVENTS or self.kept > WINDOW_BYTES:
             self.entries.popleft()
             self.kept -= self.sizes.popleft()
@@ -149,20 +154,16 @@ class Channel:
     def leave(self, reader: "MemorySubscription") -> None:
         self.readers.pop(reader, None)
 
-    def _branch_off(self, entry: Entry, size: int) -> None:
-        announcement = entry.announcement
+    def _wanting(self, announcement: Announcement) -> "Iterable[Branch]":
         run_id, event = announcement.run_id, announcement.event
-        is_word = isinstance(event, WORDS)
-        if not is_word and run_id is not None and isinstance(event, RunChanged):
+        if run_id is not None and isinstance(event, RunChanged):
             for branch in tuple(self.branches_of.get(event.root_run_id or "", ())):
                 branch.hear(run_id)
-        wanting: Iterable[Branch] = self.branches
         if run_id is not None:
-            wanting = self.branches_of.get(run_id, ())
-        elif isinstance(event, MessageChanged):
-            wanting = self.branches_of.get(event.message.run_id or event.message.id, ())
-        for branch in tuple(wanting):
-            branch.take_in(entry, size, is_word=is_word)
+            return self.branches_of.get(run_id, ())
+        if isinstance(event, MessageChanged):
+            return self.branches_of.get(event.message.run_id or event.message.id, ())
+        return self.branches
 
     def since(self, offset: int) -> list[Entry]:
         """From the newest one backwards: who follows closely does not walk through the whole window. Readers
@@ -195,6 +196,12 @@ class Branch(Channel):
         self._trunk.branches_of.setdefault(id, {})[self] = None
 
     def take_in(self, entry: Entry, size: int, *, is_word: bool) -> None:
+        """A word that nothing is before goes straight to the reader, if that one waits for it."""
+        if is_word and not self.entries and self.telling is None:
+            for reader in self.readers:
+                if reader.notice(entry):
+                    return
+                break
         self.head += 1
         self.volume += size
         self.entries.append(entry)
@@ -247,8 +254,9 @@ class MemorySubscription:
         self.cut: CutReason | None = None
         self.on_cut: Callable[[], None] | None = None
         """Called when a reader is cut while it may be stuck in a write."""
-        self.on_news: Callable[[], bool] | None = None
-        """Called when there is something to take, instead of waking who waits; False: it has to be woken."""
+        self.on_news: Callable[[Entry | None], bool] | None = None
+        """Called instead of waking who waits when there is something to take, or with a word that need not
+        be taken then; False: it has to be woken."""
         log.readers[self] = None
 
     def take(self) -> list[Entry]:
@@ -282,23 +290,25 @@ class MemorySubscription:
             self._offset = self._volume = 0
             self._log.readers[self] = None
 
-    def notice(self) -> None:
+    def notice(self, word: Entry | None = None) -> bool:
+        """There is something to take, or this word: whether nobody has to take it any more."""
         channel, waiter = self._log, self._waiter
         if channel.head - self._offset > LAG_EVENTS or channel.volume - self._volume > LAG_BYTES:
             self.close("slow")
-            return
+            return True
         if waiter is None or waiter.done():
-            return
+            return False
         try:
-            is_done = self.on_news is not None and self.on_news()
+            is_told = self.on_news is not None and self.on_news(word)
         except Exception:  # an outermost seam: what is wrong with one reader is not the others' trouble
             log.exception("a reader could not be told what came")
             self.close("slow")
-            return
-        if is_done:
+            return True
+        if is_told:
             self._until = waiter.get_loop().time() + self._seconds
-        elif not waiter.done():
+        elif word is None and not waiter.done():
             waiter.set_result(True)
+        return is_told
 
     def close(self, reason: CutReason = "closed") -> None:
         self._log.leave(self)
@@ -327,14 +337,11 @@ class MemorySubscription:
             self._timer = None
 
 
-def _size(announcement: Announcement) -> int:
-    """About what the event weighs on the wire; a delta is not encoded just to be weighed."""
-    event = announcement.event
+def _weight(event: TextDelta | CallInput) -> int:
+    """About what it weighs on the wire; a word is not encoded just to be weighed."""
     if isinstance(event, TextDelta):
         return len(event.delta) + 96
-    if isinstance(event, CallInput):
-        size = 96
-        for _, _, value in event.ops:
-            size += len(value) if isinstance(value, str) else 64
-        return size
-    return len(frame(announcement, Form.OPS))
+    size = 96
+    for _, _, value in event.ops:
+        size += len(value) if isinstance(value, str) else 64
+    return size

@@ -246,7 +246,7 @@ WORDS = (CallInput, TextDelta)
 
 
 class Announcement(msgspec.Struct, kw_only=True, gc=False):
-    """An event on its way: whose it is, and who alone may hear it. Encoded once per form, for everybody."""
+    """An event on its way: whose it is, and who alone may hear it."""
 
     event: SpaceEvent
     space_id: str
@@ -254,8 +254,9 @@ class Announcement(msgspec.Struct, kw_only=True, gc=False):
     audience: str | None = None
     opens: bool = False
     """The message in this event is new and whole: from now on it grows."""
-    encoded: dict[object, bytes] = msgspec.field(default_factory=dict[object, bytes])
-    """The frames made so far, by form. Announcements of one delta in several spaces share it."""
+    encoded: dict[object, bytes] | None = None
+    """The frames made so far, by form, for the next one who wants them. Announcements of one delta in several
+    spaces share it. None: there is only one who reads it."""
 
 
 class Position(msgspec.Struct, frozen=True):

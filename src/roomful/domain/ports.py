@@ -302,8 +302,9 @@ class Subscription(Protocol):
     cut: CutReason | None
     on_cut: Callable[[], None] | None
     """Called when a reader is cut while it may be stuck in a write."""
-    on_news: Callable[[], bool] | None
-    """Called when there is something to take, instead of waking who waits; False: it has to be woken."""
+    on_news: Callable[[Entry | None], bool] | None
+    """Called instead of waking who waits when there is something to take, or with a word that need not be
+    taken then; False: it has to be woken."""
 
     def take(self) -> list[Entry]:
         """What came since the last call; empty when there is nothing."""

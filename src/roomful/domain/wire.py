@@ -57,7 +57,8 @@ def frame(announcement: Announcement, form: int) -> bytes:
     if len(data) > EVENT_LIMIT:
         data = _truncated(event, space_id)
     made = b"event: %b\ndata: %b\n" % (event_name(event, form).encode(), data)
-    encoded[(form, space_id) if names_space else form] = made
+    if encoded is not None:
+        encoded[(form, space_id) if names_space else form] = made
     return made
 
 
@@ -67,9 +68,10 @@ def one_frame(name: str, data: bytes, position: str | None = None) -> bytes:
 
 
 def _whole(event: SpaceEvent, form: int, space_id: str) -> bytes:
+    body = _input(event, form) if isinstance(event, CallInput) else event
     if not space_id:
-        return encode_json(_of_no_space(event, form))
-    data = encode_json(_body(event, form))
+        return encode_json(_of_no_space(body))
+    data = encode_json(body)
     if form & Form.MANY and isinstance(event, WORDS):
         return b'{"spaceId":' + encode_json(space_id) + b"," + data[1:]
     return data
@@ -79,17 +81,15 @@ def _truncated(event: SpaceEvent, space_id: str) -> bytes:
     return encode_json({"truncated": True, "spaceId": space_id, "url": _url(event, space_id)})
 
 
-def _body(event: SpaceEvent, form: int) -> Json:
-    if not isinstance(event, CallInput):
-        return event
+def _input(event: CallInput, form: int) -> Json:
     if form & Form.OPS or event.so_far is None:
         return _Ops(event.tool_call_id, event.ops)
     return {"toolCallId": event.tool_call_id, "partialArgs": event.so_far.at(event.mark)}
 
 
-def _of_no_space(event: SpaceEvent, form: int) -> Json:
+def _of_no_space(body: Json) -> Json:
     """On a run's own stream: what has no space has no message and no part there either."""
-    return {name: value for name, value in msgspec.to_builtins(_body(event, form)).items() if value != ""}
+    return {name: value for name, value in msgspec.to_builtins(body).items() if value != ""}
 
 
 def _url(event: SpaceEvent, space_id: str) -> str:

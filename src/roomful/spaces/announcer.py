@@ -95,6 +95,17 @@ class Announcer:
         for listener in self._listeners:
             listener(announcements)
 
+    def word(self, announcement: Announcement) -> None:
+        """The same for one more word of a part that grows, which is by far the most of what is said."""
+        event, space_id = announcement.event, announcement.space_id
+        if (view := self._views.get(space_id)) is not None:
+            view.apply(event)
+        self._bus.publish(space_channel(space_id), (announcement,))
+        if announcement.run_id is not None and isinstance(event, TextDelta):
+            self._tell_run(announcement.run_id, announcement)
+        for listener in self._listeners:
+            listener([announcement])
+
     def adopt(self, message: Message) -> None:
         """A message that was parked grows again: readers see it from memory as of now."""
         self._adopt(message, is_own=True)

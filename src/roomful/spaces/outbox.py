@@ -19,14 +19,17 @@ class Outbox:
         lease: Lease,
         store: Store,
         release: Callable[[Sequence[Announcement]], None],
+        tell: Callable[[Announcement], None],
         learn: Callable[[Sequence[Change], list[Any]], None],
         is_sure: Callable[[], bool] | None,
     ) -> None:
-        """`release` lets readers hear; `learn` is told what the store answered, before that. `is_sure` tells
-        whether the lease holds without asking the store; None: nobody else could have it."""
+        """`release` lets readers hear, and `tell` one thing alone; `learn` is told what the store answered,
+        before that. `is_sure` tells whether the lease holds without asking the store; None: nobody else could
+        have it."""
         self._lease = lease
         self._store = store
         self._release = release
+        self._tell = tell
         self._learn = learn
         self._is_sure = is_sure
         self._waiting: list[list[Announcement]] = []
@@ -43,7 +46,7 @@ class Outbox:
         if self._waiting:
             self._waiting[-1].append(announcement)
         else:
-            self._release((announcement,))
+            self._tell(announcement)
 
     def keep(self, changes: Sequence[Change], heard: Sequence[Announcement] = ()) -> asyncio.Future[Any]:
         """Stores, then lets everybody hear. Whoever must know that it happened awaits `settled`."""

@@ -13,6 +13,7 @@ import msgspec
 from roomful.domain.changes import AddMessage, Change, SaveMessage
 from roomful.domain.errors import NotFound, RoomfulError
 from roomful.domain.events import (
+    WORDS,
     AgentInactive,
     Announcement,
     CallStarted,
@@ -75,7 +76,7 @@ class Voice:
         self._own = OwnMessages()
         self._has_ended = False
         self._is_abandoned = False
-        self._out = Outbox(lease, store, self._release, self._learn, is_sure)
+        self._out = Outbox(lease, store, self._release, self._tell, self._learn, is_sure)
         self._spares: dict[tuple[str, str | None], list[Place]] = {}
         self._unsaved: dict[str, None] = {}
         self._closing: list[str] = []
@@ -176,7 +177,7 @@ class Voice:
 
     def say_in(self, space_ids: Sequence[str], event: SpaceEvent, audience: str | None = None) -> None:
         """The same delta in several spaces: encoded once for all of them."""
-        encoded: dict[object, bytes] = {}
+        encoded: dict[object, bytes] | None = {} if len(space_ids) > 1 else None
         for space_id in space_ids:
             self._own.views[space_id].apply(event)
             self._out.say(
@@ -481,6 +482,12 @@ class Voice:
                     answered = msgspec.structs.replace(event.message, parts=[*self._answered.values()])
                     event.message = with_answers(event.message, answered)
         self._announcer(list(announcements))
+
+    def _tell(self, announcement: Announcement) -> None:
+        if isinstance(announcement.event, WORDS) and announcement.space_id and not self._is_abandoned:
+            self._announcer.word(announcement)
+        else:
+            self._release((announcement,))
 
     def _save(self) -> None:
         if self._unsaved:

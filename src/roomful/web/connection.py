@@ -7,7 +7,7 @@ from typing import Literal
 from uvicorn.protocols.http.flow_control import FlowControl
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
-from roomful.web.line import ABORT, WHEN_GONE, WRITE
+from roomful.web.line import ABORT, IS_CLEAR, WHEN_GONE, WRITE
 
 HEAD_SECONDS = 10.0
 HEAD_LIMIT = 64 * 1024
@@ -41,7 +41,12 @@ class Connection(HttpToolsProtocol):
     def on_message_begin(self) -> None:
         super().on_message_begin()
         self.scope.setdefault("state", {}).update(
-            {ABORT: self.transport.abort, WHEN_GONE: self._when_gone, WRITE: self._write}
+            {
+                ABORT: self.transport.abort,
+                WHEN_GONE: self._when_gone,
+                IS_CLEAR: self._is_clear,
+                WRITE: self._write,
+            }
         )
         self._expect_head()
 
@@ -58,15 +63,14 @@ class Connection(HttpToolsProtocol):
         if call is not None and self.cycle.disconnected:
             call()
 
-    def _write(self, make: Callable[[], bytes]) -> bool:
+    def _is_clear(self) -> bool:
         cycle = self.cycle
-        if self.flow.write_paused or cycle.disconnected or cycle.response_complete:
-            return False
-        if not cycle.chunked_encoding:
-            return False
-        if data := make():
+        is_over = cycle.disconnected or cycle.response_complete
+        return not is_over and not self.flow.write_paused and bool(cycle.chunked_encoding)
+
+    def _write(self, data: bytes) -> None:
+        if data:
             self.transport.write(b"%x\r\n%b\r\n" % (len(data), data))
-        return True
 
     def _expect_head(self) -> None:
         self._stop_waiting()

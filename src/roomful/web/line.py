@@ -10,23 +10,24 @@ ABORT = "roomful.abort"
 """Where the server puts a connection's way to be cut although its client reads nothing any more."""
 WHEN_GONE = "roomful.when_gone"
 """Where it puts whom to tell what is to be called when the client has gone, so that nobody has to listen."""
+IS_CLEAR = "roomful.is_clear"
+"""Where it puts a way to ask whether the client has taken all that was sent of a stream before."""
 WRITE = "roomful.write"
-"""Where it puts a way to send a piece of a stream without waiting; it says whether it did."""
+"""And a way to send a piece of it then, without waiting."""
 FAREWELL_SECONDS = 1.0
 
 
 class Line:
     """`on_gone` is called once, when the client has hung up or was cut off."""
 
-    __slots__ = ("_abort", "_is_gone", "_listener", "_on_gone", "_waiter", "_when_gone", "write")
+    __slots__ = ("_abort", "_is_gone", "_listener", "_on_gone", "_waiter", "_when_gone", "is_clear", "write")
 
     def __init__(self, scope: Scope, receive: Receive, on_gone: Callable[[], None]) -> None:
         state = scope.get("state", {})
         self._abort: Callable[[], None] | None = state.get(ABORT)
         self._when_gone: Callable[[Callable[[], None] | None], None] | None = state.get(WHEN_GONE)
-        self.write: Callable[[Callable[[], bytes]], bool] | None = state.get(WRITE)
-        """Sends what it is given, if the client has taken all that was sent before; else it is not asked for.
-        None where the server has no such way."""
+        self.is_clear: Callable[[], bool] = state.get(IS_CLEAR, _never)
+        self.write: Callable[[bytes], None] = state.get(WRITE, _nowhere)
         self._on_gone = on_gone
         self._is_gone = False
         self._waiter: asyncio.Future[None] | None = None
@@ -63,3 +64,11 @@ class Line:
         self._on_gone()
         if self._waiter is not None and not self._waiter.done():
             self._waiter.set_result(None)
+
+
+def _never() -> bool:
+    return False
+
+
+def _nowhere(_: bytes) -> None:
+    raise AssertionError("the line is never clear")

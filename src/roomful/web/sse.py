@@ -210,15 +210,14 @@ class EventStream:
             subscription.close(self._ended or "closed")
         return subscription, data
 
-    def _pass_on(self) -> bool:
-        """Nearly always news can be sent at once, without waking the task that waits for them."""
-        if self._line is None or self._line.write is None or self._ended:
+    def _pass_on(self, word: Entry | None) -> bool:
+        """Nearly always news can be sent at once, without waking the task that waits for them. No stream ends
+        with a word."""
+        line, subscription = self._line, self._subscription
+        if line is None or subscription is None or self._ended or not line.is_clear():
             return False
-        return self._line.write(self._news) and not self._feed.has_ended
-
-    def _news(self) -> bytes:
-        assert self._subscription is not None
-        return self._feed.frames(self._subscription.take())
+        line.write(self._feed.frames([word] if word is not None else subscription.take()))
+        return word is not None or not self._feed.has_ended
 
     def _hung_up(self) -> None:
         self._is_gone = True
