@@ -1,47 +1,65 @@
-"""Runs begin one by one, however many come at once: whoever is speaking is heard in between."""
+"""Runs that come at once begin some time apart: whoever is speaking is heard in between."""
 
 import asyncio
 from collections import deque
-from collections.abc import Callable
 
-QUICK_SECONDS = 0.0005
-"""A turn of the event loop that took no longer had little to do."""
-PATIENCE_SECONDS = 0.005
+FEW = 4
+"""As long as fewer runs are under way, the next one begins at once."""
+APART_SECONDS = 0.003
+"""To begin a run, and later to end it, takes the event loop about as long as fifty words of others do. Those
+who began together end together too."""
+FOR_EACH_SECONDS = 0.0001
+"""How much longer it is for each run that is under way, since each of them may be speaking."""
+APART_AT_MOST_SECONDS = 0.01
 
 
 class Gate:
-    """Nobody holds it: the next one passes as soon as the event loop has caught up with everything else, and
-    when it could not for so long, all the same."""
+    """`async with gate:` holds whoever is to begin until it is its turn, and counts it as under way until it
+    leaves."""
 
-    def __init__(self, steady: Callable[[], float]) -> None:
-        self._steady = steady
+    def __init__(self) -> None:
+        self._under_way = 0
         self._waiting: deque[asyncio.Future[None]] = deque()
-        self._is_looking = False
-        self._turned_at = 0.0
-        self._passed_at = 0.0
+        self._shut: asyncio.TimerHandle | None = None
 
-    async def passed(self) -> None:
-        loop = asyncio.get_running_loop()
-        if self._is_looking:
-            waiter = loop.create_future()
-            self._waiting.append(waiter)
-            await waiter
-        else:
-            self._is_looking = True
-            self._turned_at = self._passed_at = self._steady()
-            loop.call_soon(self._look)
-
-    def _look(self) -> None:
-        """Once a turn, as long as somebody passed in the last one or waits."""
-        now = self._steady()
-        was_quick = now - self._turned_at <= QUICK_SECONDS
-        self._turned_at = now
-        while self._waiting and self._waiting[0].done():
-            self._waiting.popleft()
-        if self._waiting and (was_quick or now - self._passed_at >= PATIENCE_SECONDS):
-            self._passed_at = now
-            self._waiting.popleft().set_result(None)
-        elif not self._waiting and was_quick:
-            self._is_looking = False
+    async def __aenter__(self) -> None:
+        if self._is_open:
+            self._let_in()
             return
-        asyncio.get_running_loop().call_soon(self._look)
+        waiter = asyncio.get_running_loop().create_future()
+        self._waiting.append(waiter)
+        try:
+            await waiter
+        except asyncio.CancelledError:
+            if not waiter.cancelled():  # It was let in at the same moment.
+                self._leave()
+            raise
+
+    async def __aexit__(self, *_: object) -> None:
+        self._leave()
+
+    @property
+    def _is_open(self) -> bool:
+        return self._shut is None or self._under_way < FEW
+
+    def _let_in(self) -> None:
+        self._under_way += 1
+        if self._shut is not None:
+            self._shut.cancel()
+        apart = min(APART_SECONDS + FOR_EACH_SECONDS * self._under_way, APART_AT_MOST_SECONDS)
+        self._shut = asyncio.get_running_loop().call_later(apart, self._open)
+
+    def _open(self) -> None:
+        self._shut = None
+        self._let_in_more()
+
+    def _leave(self) -> None:
+        self._under_way -= 1
+        self._let_in_more()
+
+    def _let_in_more(self) -> None:
+        while self._waiting and self._is_open:
+            waiter = self._waiting.popleft()
+            if not waiter.done():
+                waiter.set_result(None)
+                self._let_in()

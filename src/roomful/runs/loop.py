@@ -73,13 +73,13 @@ class RunLoop:
         self._calls = calls
         self._ids = ids
         self._watching = watching
-        self._gate = Gate(watching.watch.steady)
+        self._gate = Gate()
         self._equipped: dict[str, Equipped] = {}
 
     async def drive(self, voice: Voice) -> None:
         """Takes a run as far as it goes: to its end, or to where it waits. Every error ends here."""
         try:
-            async with asyncio.timeout(None) as clock:
+            async with self._gate, asyncio.timeout(None) as clock:
                 await self._drive(voice, clock)
         except LeaseLost:
             voice.abandon()
@@ -104,7 +104,6 @@ class RunLoop:
     async def _drive(self, voice: Voice, clock: asyncio.Timeout) -> None:
         run = voice.run
         is_new = voice.lease.is_first
-        await self._gate.passed()
         await voice.take_up()
         agent = await self._equip(run)
         run.at_work_since = voice.iso()
