@@ -15,8 +15,7 @@ def test_all_that_grows_is_saved_in_few_moments_and_none_too_late() -> None:
 
     async def story() -> None:
         for number in range(200):
-            later = Later(0.25, lambda number=number: saved.update({number: loop.time()}))
-            later.come()
+            Later(0.25).come(lambda number=number: saved.update({number: loop.time()}))
             came[number] = loop.time()
             await asyncio.sleep(0.001)
         await asyncio.sleep(1)
@@ -33,7 +32,7 @@ def test_those_who_begin_together_are_not_all_saved_in_one_moment() -> None:
 
     async def story() -> None:
         for number in range(100):
-            Later(0.25, lambda: saved.append(loop.time()), share=number).come()
+            Later(0.25, share=number).come(lambda: saved.append(loop.time()))
         await asyncio.sleep(1)
 
     loop.run(story(), until=2)

@@ -12,23 +12,22 @@ class Later:
     """Done after `seconds` at most, and in the same moment as others of its kind: what they store together
     costs little more than what one of them stores alone."""
 
-    def __init__(self, seconds: float, do: Callable[[], None], share: int = 0) -> None:
+    def __init__(self, seconds: float, share: int = 0) -> None:
         self._seconds = seconds
-        self._do = do
         self._after = share % SHARES * STEP / SHARES
         self._timer: asyncio.TimerHandle | None = None
 
-    def come(self) -> None:
+    def come(self, do: Callable[[], None]) -> None:
         if self._timer is None:
             loop = asyncio.get_running_loop()
             latest = loop.time() + self._seconds - self._after
-            self._timer = loop.call_at(latest // STEP * STEP + self._after, self._now)
+            self._timer = loop.call_at(latest // STEP * STEP + self._after, self._now, do)
 
     def stop(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
 
-    def _now(self) -> None:
+    def _now(self, do: Callable[[], None]) -> None:
         self._timer = None
-        self._do()
+        do()

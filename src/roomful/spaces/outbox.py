@@ -4,7 +4,7 @@ it waits for it. Every write carries the run's lease."""
 import asyncio
 import contextlib
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 from roomful.domain.changes import Change
 from roomful.domain.events import Announcement
@@ -13,60 +13,68 @@ from roomful.domain.run_changes import Guard
 from roomful.domain.runs import Lease
 
 
+class Speaker(Protocol):
+    def learn(self, changes: Sequence[Change], results: list[Any]) -> None:
+        """What the store answered, before anybody hears of it."""
+        ...
+
+    def release(self, announcements: Sequence[Announcement]) -> None:
+        """Lets readers hear."""
+        ...
+
+    def tell(self, announcement: Announcement) -> None:
+        """The same for one thing alone."""
+        ...
+
+
 class Outbox:
-    def __init__(
-        self,
-        lease: Lease,
-        store: Store,
-        release: Callable[[Sequence[Announcement]], None],
-        tell: Callable[[Announcement], None],
-        learn: Callable[[Sequence[Change], list[Any]], None],
-        is_sure: Callable[[], bool] | None,
-    ) -> None:
-        """`release` lets readers hear, and `tell` one thing alone; `learn` is told what the store answered,
-        before that. `is_sure` tells whether the lease holds without asking the store; None: nobody else could
-        have it."""
+    """Whoever speaks comes along with what is said. Were they known here, neither would go when the run is
+    over, but only with the garbage collector, which holds everybody up."""
+
+    def __init__(self, lease: Lease, store: Store, is_sure: Callable[[], bool] | None) -> None:
+        """`is_sure` tells whether the lease holds without asking the store; None: nobody else could have
+        it."""
         self._lease = lease
         self._store = store
-        self._release = release
-        self._tell = tell
-        self._learn = learn
         self._is_sure = is_sure
         self._waiting: list[list[Announcement]] = []
         self._commits: set[asyncio.Future[Any]] = set()
         self._last: asyncio.Future[Any] | None = None
         self._failure: BaseException | None = None
 
-    def say(self, announcement: Announcement) -> None:
+    def say(self, by: Speaker, announcement: Announcement) -> None:
         """Heard at once, unless something before it still has to be stored. After a failure nothing is."""
         if self._failure is not None:
             return
         if not self._waiting and self._is_sure is not None and not self._is_sure():
-            self.keep(())
+            self.keep(by, ())
         if self._waiting:
             self._waiting[-1].append(announcement)
         else:
-            self._tell(announcement)
+            by.tell(announcement)
 
-    def keep(self, changes: Sequence[Change], heard: Sequence[Announcement] = ()) -> asyncio.Future[Any]:
+    def keep(
+        self, by: Speaker, changes: Sequence[Change], heard: Sequence[Announcement] = ()
+    ) -> asyncio.Future[Any]:
         """Stores, then lets everybody hear. Whoever must know that it happened awaits `settled`."""
         behind: list[Announcement] = []
         self._waiting.append(behind)
 
         def then(results: list[Any]) -> None:
-            self._learn(changes, results[1:])
+            by.learn(changes, results[1:])
             self._waiting = [each for each in self._waiting if each is not behind]
-            self._release([*heard, *behind])
+            by.release([*heard, *behind])
 
         return self._commit(changes, then)
 
-    async def kept(self, changes: Sequence[Change], heard: Sequence[Announcement] = ()) -> None:
+    async def kept(self, by: Speaker, changes: Sequence[Change], heard: Sequence[Announcement] = ()) -> None:
         """The same, and returns when it is done. Canceling the caller does not take it back: it is canceled
         once this is done."""
-        await to_its_end(self.keep(changes, heard))
+        await to_its_end(self.keep(by, changes, heard))
 
     async def tried(
         self,
+        by: Speaker,
         changes: Sequence[Change],
         heard: Callable[[], Sequence[Announcement]],
         then: Callable[[list[Any]], None],
@@ -75,8 +83,8 @@ class Outbox:
         that is canceled is so once this is done."""
 
         def done(results: list[Any]) -> None:
-            self._learn(changes, results[1:])
-            self._release([*heard()])
+            by.learn(changes, results[1:])
+            by.release([*heard()])
             then(results[1:])
 
         commit = self._store.commit([Guard(self._lease), *changes], done, after=self._last)

@@ -2,6 +2,7 @@
 same words. Everything here is stored before it is told, so that a reader finds what was heard."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import msgspec
@@ -178,15 +179,24 @@ def trees(descent: Descent) -> dict[str, Child]:
     for step in descent.steps:
         steps.setdefault(step.run_id, []).append(step)
 
-    def tree(run: Run) -> Child:
-        seen = [seen_call(call, below(call)) for call in calls.get(run.id, ())]
-        return child_of(run, text_told(steps.get(run.id, ())), [call for call in seen if call is not None])
+    below = _Below(started, calls, steps)
+    return {call_id: below.tree(run) for call_id, run in started.items()}
 
-    def below(call: Call) -> Child | Unset:
-        run = started.get(call.id)
-        return tree(run) if run is not None else UNSET
 
-    return {call_id: tree(run) for call_id, run in started.items()}
+@dataclass(frozen=True, slots=True)
+class _Below:
+    started: Mapping[str, Run]
+    calls: Mapping[str, Sequence[Call]]
+    steps: Mapping[str, Sequence[Step]]
+
+    def tree(self, run: Run) -> Child:
+        seen = [seen_call(call, self._child(call)) for call in self.calls.get(run.id, ())]
+        text = text_told(self.steps.get(run.id, ()))
+        return child_of(run, text, [call for call in seen if call is not None])
+
+    def _child(self, call: Call) -> Child | Unset:
+        run = self.started.get(call.id)
+        return self.tree(run) if run is not None else UNSET
 
 
 def with_trails(message: Message, found: Mapping[str, Child]) -> Message:

@@ -76,14 +76,14 @@ class Voice:
         self._own = OwnMessages()
         self._has_ended = False
         self._is_abandoned = False
-        self._out = Outbox(lease, store, self._release, self._tell, self._learn, is_sure)
+        self._out = Outbox(lease, store, is_sure)
         self._spares: dict[tuple[str, str | None], list[Place]] = {}
         self._unsaved: dict[str, None] = {}
         self._closing: list[str] = []
         """Messages that are final when the step that said them is stored."""
         self._answered: dict[str, Part] = {}
         """Parts whose answers came elsewhere, as they are stored."""
-        self._later = Later(SAVE_SECONDS, self._save, share=crc32(run.id.encode()))
+        self._later = Later(SAVE_SECONDS, share=crc32(run.id.encode()))
 
     async def take_up(self) -> None:
         """The run's open messages where it left them, and the parts that show it. Until then it says nothing
@@ -181,17 +181,18 @@ class Voice:
         for space_id in space_ids:
             self._own.views[space_id].apply(event)
             self._out.say(
+                self,
                 Announcement(
                     event=event, space_id=space_id, run_id=self.run.id, audience=audience, encoded=encoded
-                )
+                ),
             )
             self._unsaved[space_id] = None
-        self._later.come()
+        self._later.come(self._save)
 
     def tell_run(self, event: SpaceEvent) -> None:
         """For the run's own stream, which sees everything whole."""
         if self._announcer.is_run_followed(self.run.id):
-            self._out.say(Announcement(event=event, space_id="", run_id=self.run.id))
+            self._out.say(self, Announcement(event=event, space_id="", run_id=self.run.id))
 
     def now(self) -> float:
         return self._clock.now()
@@ -289,11 +290,11 @@ class Voice:
 
     def keep(self, changes: Sequence[Change], heard: Sequence[Announcement] = ()) -> None:
         """Stores, then lets everybody hear. What is heard was folded before the messages were saved."""
-        self._out.keep(changes, heard)
+        self._out.keep(self, changes, heard)
 
     async def kept(self, changes: Sequence[Change], heard: Sequence[Announcement] = ()) -> None:
         """The same, and returns when it is done."""
-        await self._out.kept(changes, heard)
+        await self._out.kept(self, changes, heard)
 
     async def try_kept(
         self,
@@ -304,7 +305,7 @@ class Voice:
         """Stores something that may be refused: then nothing has happened. What is to be heard is asked for
         once it is stored; `then` gets what the store answered, in the same moment."""
         await self._out.settled()
-        await self._out.tried(changes, heard, then)
+        await self._out.tried(self, changes, heard, then)
 
     def saved(self, *space_ids: str) -> list[Change]:
         """The changes that store the run's messages in these spaces as they stand now."""
@@ -375,7 +376,7 @@ class Voice:
             self._has_ended = True
             then(results)
 
-        await self._out.tried([*changes, *saves, ended], lambda: heard, stored)
+        await self._out.tried(self, [*changes, *saves, ended], lambda: heard, stored)
 
     async def _forget_removed_spaces(self) -> None:
         """Messages whose space was removed cannot be saved any more, and nobody misses them."""
@@ -453,7 +454,7 @@ class Voice:
         if announcement.space_id:
             self._own.views[announcement.space_id].apply(announcement.event)
 
-    def _learn(self, changes: Sequence[Change], results: list[Any]) -> None:
+    def learn(self, changes: Sequence[Change], results: list[Any]) -> None:
         for change, result in zip(changes, results, strict=True):
             if isinstance(change, AddMessage):
                 self._own.seqs[change.message.id] = result
@@ -469,7 +470,7 @@ class Voice:
         self._own.views[saved.space_id].apply(MessageChanged(space_id=saved.space_id, message=answered))
         self._announcer.amend(saved.space_id, saved, parts)
 
-    def _release(self, announcements: Sequence[Announcement]) -> None:
+    def release(self, announcements: Sequence[Announcement]) -> None:
         if self._is_abandoned:
             return
         for announcement in announcements:
@@ -483,11 +484,11 @@ class Voice:
                     event.message = with_answers(event.message, answered)
         self._announcer(list(announcements))
 
-    def _tell(self, announcement: Announcement) -> None:
+    def tell(self, announcement: Announcement) -> None:
         if isinstance(announcement.event, WORDS) and announcement.space_id and not self._is_abandoned:
             self._announcer.word(announcement)
         else:
-            self._release((announcement,))
+            self.release((announcement,))
 
     def _save(self) -> None:
         if self._unsaved:
@@ -505,7 +506,7 @@ class Voice:
         """The model wrote on; the part that shows this run is told a moment later."""
         if self.trail is not None:
             self.trail.write(text)
-            self._later.come()
+            self._later.come(self._save)
 
     def keep_trail(self) -> None:
         """Stores what was written and not told yet, and tells it."""

@@ -19,6 +19,7 @@ class Connection(HttpToolsProtocol):
     _waiting: asyncio.TimerHandle | None = None
     _head = 0
     _on_gone: Callable[[], None] | None = None
+    _ways: dict[str, object] | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # pyright: ignore[reportIncompatibleMethodOverride] - as in uvicorn
         super().connection_made(transport)
@@ -30,6 +31,8 @@ class Connection(HttpToolsProtocol):
         super().connection_lost(exc)
         if self._on_gone is not None:
             self._on_gone()
+        if self._ways is not None:
+            self._ways.clear()  # They lead back here: now all of it goes without the garbage collector.
 
     def data_received(self, data: bytes) -> None:
         super().data_received(data)
@@ -40,7 +43,8 @@ class Connection(HttpToolsProtocol):
 
     def on_message_begin(self) -> None:
         super().on_message_begin()
-        self.scope.setdefault("state", {}).update(
+        self._ways = self.scope.setdefault("state", {})
+        self._ways.update(
             {
                 ABORT: self.transport.abort,
                 WHEN_GONE: self._when_gone,
