@@ -129,6 +129,10 @@ class SpaceView:
             growing.settle()
         return sorted(self._messages.values(), key=lambda message: message.seq)
 
+    def places(self) -> list[tuple[int, str]]:
+        """The `seq` and id of every message."""
+        return [(message.seq, message.id) for message in self._messages.values()]
+
     def message(self, message_id: str) -> Message | None:
         message = self._messages.get(message_id)
         if message is not None:

@@ -150,6 +150,15 @@ class Announcer:
         view = self._views.get(space_id)
         return {message.id: message for message in view.messages()} if view else {}
 
+    def growing_at(self, space_id: str) -> list[tuple[int, str]]:
+        """The `seq` and id of each of them; what they hold is not looked at."""
+        view = self._views.get(space_id)
+        return view.places() if view is not None else []
+
+    def one_growing(self, space_id: str, message_id: str) -> Message | None:
+        view = self._views.get(space_id)
+        return view.message(message_id) if view is not None else None
+
     def position(self, space_id: str) -> Position:
         return self._bus.position(space_channel(space_id))
 

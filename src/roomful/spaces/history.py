@@ -1,7 +1,7 @@
 """What a space holds, as of a position in its stream: the fold of every event up to it, no more, no less."""
 
-from collections.abc import Callable, Mapping
-from typing import TypeVar
+from collections.abc import Callable, Iterable, Mapping
+from typing import Generic, TypeVar
 
 import msgspec
 
@@ -45,6 +45,30 @@ class _Asked(msgspec.Struct, frozen=True):
     query: str | None
     of_run: Run | None = None
 
+    def possible(self, places: Iterable[tuple[int, str]]) -> list[str]:
+        """The ids of those messages that may be on the page, by their `seq` alone."""
+        within = sorted(
+            (seq, id)
+            for seq, id in places
+            if (self.after is None or seq > self.after) and (self.before is None or seq < self.before)
+        )
+        if self.query is None and self.of_run is None:
+            most = max(1, self.limit)
+            within = within[:most] if self.after is not None else within[-most:]
+        return [id for _, id in within]
+
+
+class _Found(msgspec.Struct, Generic[T]):
+    rows: list[StoredMessage]
+    trails: dict[str, Child]
+    has_more: bool
+    where: T
+    """Where the stream was at that moment."""
+
+    def seen_by(self, viewer: str | None) -> list[msgspec.Raw]:
+        seen = (_seen(row, viewer, self.trails) for row in self.rows)
+        return [raw for raw in seen if raw is not None]
+
 
 class History:
     def __init__(self, store: Store, announcer: Announcer) -> None:
@@ -65,24 +89,20 @@ class History:
         """A page as this viewer may see it, for those who go on by following the space."""
         await self._announcer.follows(space_id)
         asked = _Asked(space_id, before, after, limit, query, of_run)
-        seen, more, position = await self._read(asked, viewer, lambda: self._announcer.position(space_id))
-        return Page(messages=seen, position=str(position), has_more=more)
+        found = await self._read(asked, lambda: self._announcer.position(space_id))
+        return Page(messages=found.seen_by(viewer), position=str(found.where), has_more=found.has_more)
 
     async def look(
         self, space_id: str, viewer: str | None, *, limit: int, query: str = ""
     ) -> list[msgspec.Raw]:
         """The last messages, or the last with these words, for those who only look."""
         asked = _Asked(space_id, None, None, limit, query or None)
-        seen, _, _ = await self._read(asked, viewer, lambda: None)
-        return seen
+        return (await self._read(asked, lambda: None)).seen_by(viewer)
 
-    async def _read(
-        self, asked: "_Asked", viewer: str | None, where: Callable[[], T]
-    ) -> tuple[list[msgspec.Raw], bool, T]:
-        """With where the stream was at that moment."""
-
+    async def _read(self, asked: _Asked, where: Callable[[], T]) -> _Found[T]:
         def as_of_now() -> tuple[T, dict[str, bytes]]:
-            growing = self._announcer.growing(asked.space_id)
+            possible = asked.possible(self._announcer.growing_at(asked.space_id))
+            growing = {id: self._announcer.one_growing(asked.space_id, id) for id in possible}
             return where(), {id: encode_json(message) for id, message in growing.items()}
 
         rows, below, more, (position, growing) = await self._store.history(
@@ -94,12 +114,8 @@ class History:
             of_run=asked.of_run,
             at=as_of_now,
         )
-        trails = trees(below)
         grown = [_as_it_grew(row, growing) for row in rows] if growing else rows
-        seen = [
-            _seen(row, viewer, trails) if row.marks & LOOKED_INTO else msgspec.Raw(row.body) for row in grown
-        ]
-        return [raw for raw in seen if raw is not None], more, position
+        return _Found(grown, trees(below), more, position)
 
     async def snapshot(self, space_id: str, viewer: str | None) -> tuple[Snapshot, Position]:
         """All that a joiner needs, and the position from which to follow."""
@@ -121,8 +137,9 @@ class History:
         them."""
         before = await self._seq_from_end(space_id, skipped) if skipped else None
         asked = _Asked(space_id, before, None, limit, None)
-        seen, _, _ = await self._read(asked, viewer, lambda: None)
-        return list(map(_decode, seen))
+        found = await self._read(asked, lambda: None)
+        seen = (_message_seen(row, viewer, found.trails) for row in found.rows)
+        return [message for message in seen if message is not None]
 
     async def _seq_from_end(self, space_id: str, count: int) -> int:
         """The `seq` behind which there are less than `count` messages: a space leaves none out."""
@@ -159,9 +176,18 @@ def _as_it_grew(row: StoredMessage, growing: Mapping[str, bytes]) -> StoredMessa
 
 def _seen(stored: StoredMessage, viewer: str | None, trails: Mapping[str, Child]) -> msgspec.Raw | None:
     """The message for this viewer; None when all of it is meant for somebody else."""
+    if not stored.marks & LOOKED_INTO:
+        return msgspec.Raw(stored.body)
+    message = _message_seen(stored, viewer, trails)
+    return msgspec.Raw(encode_json(message)) if message is not None else None
+
+
+def _message_seen(stored: StoredMessage, viewer: str | None, trails: Mapping[str, Child]) -> Message | None:
     message = _decode(stored.body)
+    if not stored.marks & LOOKED_INTO:
+        return message
     seen = as_seen_by(with_trails(message, trails), viewer)
-    return msgspec.Raw(encode_json(seen)) if seen.parts or not message.parts else None
+    return seen if seen.parts or not message.parts else None
 
 
 def view_of(snapshot: Snapshot) -> SpaceView:
