@@ -66,7 +66,10 @@ class _Found(msgspec.Struct, Generic[T]):
     """Where the stream was at that moment."""
 
     def seen_by(self, viewer: str | None) -> list[msgspec.Raw]:
-        seen = (_seen(row, viewer, self.trails) for row in self.rows)
+        seen = [
+            _seen(row, viewer, self.trails) if row.marks & LOOKED_INTO else msgspec.Raw(row.body)
+            for row in self.rows
+        ]
         return [raw for raw in seen if raw is not None]
 
 
@@ -101,7 +104,8 @@ class History:
 
     async def _read(self, asked: _Asked, where: Callable[[], T]) -> _Found[T]:
         def as_of_now() -> tuple[T, dict[str, bytes]]:
-            possible = asked.possible(self._announcer.growing_at(asked.space_id))
+            places = self._announcer.growing_at(asked.space_id)
+            possible = asked.possible(places) if places else ()
             growing = {id: self._announcer.one_growing(asked.space_id, id) for id in possible}
             return where(), {id: encode_json(message) for id, message in growing.items()}
 
@@ -138,7 +142,10 @@ class History:
         before = await self._seq_from_end(space_id, skipped) if skipped else None
         asked = _Asked(space_id, before, None, limit, None)
         found = await self._read(asked, lambda: None)
-        seen = (_message_seen(row, viewer, found.trails) for row in found.rows)
+        seen = [
+            _message_seen(row, viewer, found.trails) if row.marks & LOOKED_INTO else _decode(row.body)
+            for row in found.rows
+        ]
         return [message for message in seen if message is not None]
 
     async def _seq_from_end(self, space_id: str, count: int) -> int:
@@ -175,17 +182,13 @@ def _as_it_grew(row: StoredMessage, growing: Mapping[str, bytes]) -> StoredMessa
 
 
 def _seen(stored: StoredMessage, viewer: str | None, trails: Mapping[str, Child]) -> msgspec.Raw | None:
-    """The message for this viewer; None when all of it is meant for somebody else."""
-    if not stored.marks & LOOKED_INTO:
-        return msgspec.Raw(stored.body)
     message = _message_seen(stored, viewer, trails)
     return msgspec.Raw(encode_json(message)) if message is not None else None
 
 
 def _message_seen(stored: StoredMessage, viewer: str | None, trails: Mapping[str, Child]) -> Message | None:
+    """The message for this viewer; None when all of it is meant for somebody else."""
     message = _decode(stored.body)
-    if not stored.marks & LOOKED_INTO:
-        return message
     seen = as_seen_by(with_trails(message, trails), viewer)
     return seen if seen.parts or not message.parts else None
 
