@@ -164,7 +164,7 @@ class History:
         stored = await self._store.message(space_id, message_id)
         if stored is None:
             return None
-        message = with_answers(self._announcer.growing(space_id).get(message_id, stored), stored)
+        message = with_answers(self._announcer.one_growing(space_id, message_id) or stored, stored)
         calls = [part.tool_call_id for part in delegations(message)]
         found = trees(await self._store.descent(calls)) if calls else {}
         return as_seen_by(with_trails(message, found), viewer)
