@@ -72,7 +72,7 @@ def test_what_a_run_leaves_behind_goes_without_the_garbage_collector(
     runs = 10
 
     async def story() -> int:
-        async with counted_house(tmp_path, monkeypatch, calling(tool)) as house:
+        async with counted_house(tmp_path, monkeypatch, calling(tool, deltas=DELTAS)) as house:
             await house.reader(query="?args=ops")
             await house.woken()
             gc.collect()
