@@ -131,9 +131,10 @@ class Answer:
             return None
         pieces = delta.tool_calls
         if not pieces:
-            if delta.content:
-                self._count(None, delta.content)
-            return TextPiece(delta.content) if delta.content else None
+            if not delta.content or self._size + len(delta.content) > ANSWER_LIMIT:
+                return None
+            self._size += len(delta.content)
+            return TextPiece(delta.content)
         piece = pieces[0]
         function = piece.function
         if delta.content or len(pieces) > 1 or piece.id or piece.index is None or function is None:
@@ -141,8 +142,12 @@ class Answer:
         call, text = self._by_key.get(piece.index), function.arguments
         if call is None or not call.begun or not call.opened or function.name or not isinstance(text, str):
             return None
-        self._count(call, text)
-        return CallPiece(call.index, text) if text else None
+        size = len(text)
+        if not size or call.size + size > CALL_LIMIT or self._size + size > ANSWER_LIMIT:
+            return None
+        call.size += size
+        self._size += size
+        return CallPiece(call.index, text)
 
     def _take(self, chunk: Chunk) -> None:
         if chunk.choices:

@@ -80,13 +80,14 @@ class Connection(asyncio.Protocol):
         self.url = url
         self._on_free = on_free
         self._transport: asyncio.Transport | None = None
+        self._pieces: list[bytes] = []
+        self.on_body = self._pieces.append
         self._parser = httptools.HttpResponseParser(self)
         self._listener: Listener | None = None
         self._lingering: asyncio.TimerHandle | None = None
         self._is_used = False
         self._head = 0
         self._status = 0
-        self._pieces: list[bytes] = []
         self._encoding = b""
         self._inflate: Callable[[bytes], bytes] | None = None
         self._is_whole = False
@@ -139,8 +140,8 @@ class Connection(asyncio.Protocol):
             if self._head > HEAD_LIMIT:
                 broken = NoHttp()
         if self._pieces:
-            pieces, self._pieces = self._pieces, []
-            told = pieces[0] if len(pieces) == 1 else b"".join(pieces)
+            told = self._pieces[0] if len(self._pieces) == 1 else b"".join(self._pieces)
+            self._pieces.clear()
             if self._listener is not None and (self._inflate is None or (told := self._inflated(told))):
                 self._listener.hear(told)
         if broken is not None:
@@ -156,7 +157,7 @@ class Connection(asyncio.Protocol):
             listener.end(exc or ConnectionResetError())
         self._on_free(self)
 
-    # What the parser calls.
+    # What the parser calls, besides `on_body`.
 
     def on_header(self, name: bytes, value: bytes) -> None:
         if name.lower() == b"content-encoding":
@@ -170,9 +171,6 @@ class Connection(asyncio.Protocol):
                 self._inflate = zlib.decompressobj(_ZLIB_OR_GZIP).decompress
             if self._listener is not None:
                 self._listener.begin(status)
-
-    def on_body(self, body: bytes) -> None:
-        self._pieces.append(body)
 
     def on_message_complete(self) -> None:
         self._is_whole = self._status != 0
