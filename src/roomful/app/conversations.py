@@ -52,7 +52,7 @@ class Conversations:
             self._topics, followed=self._followed, envelopes=self.envelopes, outgoing=self._outgoing
         )
         self._tasks: list[asyncio.Task[None]] = []
-        announcer.also_tell(self._hear)
+        announcer.also_tell(self._hear, words_for=self._followed.narrators)
 
     def start(self) -> None:
         for work in (self._look(), self._incoming.run(), self._outgoing.run()):
@@ -72,8 +72,6 @@ class Conversations:
 
     def _hear(self, announcements: list[Announcement]) -> None:
         if not self._followed.narrators:  # then what grows is nobody's business here
-            if len(announcements) == 1 and isinstance(announcements[0].event, GROWTH):
-                return
             announcements = [one for one in announcements if not isinstance(one.event, GROWTH)]
             if not announcements:
                 return

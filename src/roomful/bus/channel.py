@@ -22,6 +22,9 @@ LAG_EVENTS = 1024
 LAG_BYTES = 1024 * 1024
 WINDOW_EVENTS = 4 * LAG_EVENTS
 WINDOW_BYTES = 4 * LAG_BYTES
+_FRAME_BYTES = 96
+_VALUE_BYTES = 64
+"""About what a word takes on the wire besides its text."""
 CROWD = 32
 """So many readers of a channel and more are told of what comes together, not of each thing alone."""
 CROWD_SECONDS = 90e-6
@@ -45,7 +48,6 @@ class Channel:
         "relays",
         "shown",
         "shown_volume",
-        "sizes",
         "telling",
         "told_at",
         "volume",
@@ -65,7 +67,6 @@ class Channel:
         """Bytes ever published, so that a reader's lag is one subtraction."""
         self.entries: deque[Entry] = deque()
         self.newest: tuple[tuple[int, int], list[Entry]] = ((0, 0), [])
-        self.sizes: deque[int] = deque()
         self.readers: dict[MemorySubscription, None] = {}
         self.relays: dict[str, Channel] = {}
         self.branches: dict[Branch, None] = {}
@@ -95,19 +96,26 @@ class Channel:
             is_word = isinstance(event, WORDS)
             if announcement.encoded is None and (self.readers or self.relays or not is_word):
                 announcement.encoded = {}
-            size = _weight(event) if is_word else len(frame(announcement, Form.OPS))
+            if isinstance(event, CallInput):  # A word is not encoded just to be weighed.
+                size = _FRAME_BYTES
+                for _, _, value in event.ops:
+                    size += len(value) if isinstance(value, str) else _VALUE_BYTES
+            elif isinstance(event, TextDelta):
+                size = _FRAME_BYTES + len(event.delta)
+            else:
+                size = len(frame(announcement, Form.OPS))
             self.head += 1
             self.volume += size
             self.kept += size
-            entry = Entry(self.head, announcement)
+            entry = Entry(self.head, announcement, size)
             self.entries.append(entry)
-            self.sizes.append(size)
             if self.branches:
-                for branch in tuple(self._wanting(announcement)):
-                    branch.take_in(entry, size, is_word=is_word)
+                run_id = announcement.run_id if is_word else None
+                wanting = self._wanting(announcement) if run_id is None else self.branches_of.get(run_id, ())
+                for branch in tuple(wanting):
+                    branch.take_in(entry, is_word)
         while len(self.entries) > WINDOW_EVENTS or self.kept > WINDOW_BYTES:
-            self.entries.popleft()
-            self.kept -= self.sizes.popleft()
+            self.kept -= self.entries.popleft().size
         if self.readers:
             self.notice(is_word=isinstance(announcements[-1].event, WORDS))
         else:
@@ -156,7 +164,7 @@ class Channel:
 
     def _wanting(self, announcement: Announcement) -> "Iterable[Branch]":
         run_id, event = announcement.run_id, announcement.event
-        if run_id is not None and isinstance(event, RunChanged):
+        if isinstance(event, RunChanged) and run_id is not None:
             for branch in tuple(self.branches_of.get(event.root_run_id or "", ())):
                 branch.hear(run_id)
         if run_id is not None:
@@ -195,7 +203,7 @@ class Branch(Channel):
         self._ids.append(id)
         self._trunk.branches_of.setdefault(id, {})[self] = None
 
-    def take_in(self, entry: Entry, size: int, *, is_word: bool) -> None:
+    def take_in(self, entry: Entry, is_word: bool) -> None:
         """A word that nothing is before goes straight to the reader, if that one waits for it."""
         if is_word and not self.entries and self.telling is None:
             for reader in self.readers:
@@ -203,7 +211,7 @@ class Branch(Channel):
                     return
                 break
         self.head += 1
-        self.volume += size
+        self.volume += entry.size
         self.entries.append(entry)
         if not is_word or self.telling is not None:
             self.notice(is_word=is_word)
@@ -335,13 +343,3 @@ class MemorySubscription:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-
-
-def _weight(event: TextDelta | CallInput) -> int:
-    """About what it weighs on the wire; a word is not encoded just to be weighed."""
-    if isinstance(event, TextDelta):
-        return len(event.delta) + 96
-    size = 96
-    for _, _, value in event.ops:
-        size += len(value) if isinstance(value, str) else 64
-    return size

@@ -19,6 +19,7 @@ class MemoryBus:
         self._clock = clock
         self._new_epoch = new_epoch
         self._channels: dict[str, Channel] = {}
+        self.is_followed = self._channels.__contains__
         self._sweep_at = SWEEP
         self.on_follow: Callable[[str], Awaitable[None]] | None = None
         """Called when a channel is first followed here; what it answers with ends when others are heard."""
@@ -27,7 +28,7 @@ class MemoryBus:
     def publish(self, channel: str, announcements: Sequence[Announcement]) -> None:
         if (log := self._channels.get(channel)) is None:
             return
-        if log.is_in_use or self._clock.now() - log.followed_at < FOLLOWED_SECONDS:
+        if log.branches or log.is_in_use or self._clock.now() - log.followed_at < FOLLOWED_SECONDS:
             log.extend(announcements)
         else:
             self._leave(channel)
@@ -41,9 +42,6 @@ class MemoryBus:
         if after.epoch != log.epoch or not log.head - len(log.entries) <= after.offset <= log.head:
             return None
         return MemorySubscription(log, after.offset)
-
-    def is_followed(self, channel: str) -> bool:
-        return channel in self._channels
 
     def relay(self, source: str, target: str) -> None:
         """From now on everything on `source` is on `target` too."""

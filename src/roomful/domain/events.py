@@ -245,7 +245,7 @@ WORDS = (CallInput, TextDelta)
 """What comes often: a few more characters."""
 
 
-class Announcement(msgspec.Struct, kw_only=True, gc=False):
+class Announcement(msgspec.Struct, gc=False):
     """An event on its way: whose it is, and who alone may hear it."""
 
     event: SpaceEvent

@@ -50,7 +50,8 @@ class _Growing:
         """Of the arguments, by their pointers."""
         self.so_far: Arguments | None = None
         """All of them, as they are at the mark, if the one who tells of them keeps them."""
-        self.mark: tuple[int, int] = (0, -1)
+        self.mark: tuple[int, int] | None = None
+        """None: they are as they are when somebody looks."""
 
     def add_text(self, event: TextDelta) -> None:
         new = event.delta[self.length - event.offset :] if event.offset < self.length else event.delta
@@ -79,7 +80,9 @@ class _Growing:
     def settle(self) -> Part:
         part = self.part
         if isinstance(part, ToolCallPart):
-            if self.so_far is not None:
+            if self.so_far is not None and self.mark is None:
+                part.args = self.so_far.at(self.so_far.mark)
+            elif self.so_far is not None and self.mark is not None:
                 part.args, self.so_far = self.so_far.at(self.mark), None
             elif self.texts:
                 args = dict(cast("dict[str, Json]", part.args))
@@ -94,12 +97,14 @@ class _Growing:
 
 
 class SpaceView:
-    """One space as its readers see it. `open_only` keeps what still grows and forgets the rest."""
+    """One space as its readers see it. `open_only` keeps what still grows and forgets the rest. `is_writers`
+    is for the one who writes the arguments: once told of them, it has all that is added to them."""
 
-    def __init__(self, *, open_only: bool = False) -> None:
+    def __init__(self, *, open_only: bool = False, is_writers: bool = False) -> None:
         self._messages: dict[str, Message] = {}
         self._growing: dict[str, _Growing] = {}
         self._open_only = open_only
+        self._is_writers = is_writers
         self.members: dict[str, Member] = {}
         self.runs: dict[str, RunChanged] = {}
         self.active: dict[str, str] = {}
@@ -170,7 +175,7 @@ class SpaceView:
                 if (growing := self._growing.get(event.tool_call_id)) is None:
                     return
                 if event.so_far is not None:
-                    growing.so_far, growing.mark = event.so_far, event.mark
+                    growing.so_far, growing.mark = event.so_far, None if self._is_writers else event.mark
                 else:
                     growing.add_ops(event.ops)
             case TextStarted() | CallStarted():

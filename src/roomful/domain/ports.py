@@ -294,6 +294,8 @@ class Store(Protocol):
 class Entry(msgspec.Struct, frozen=True, gc=False):
     offset: int
     announcement: Announcement
+    size: int
+    """In bytes on the wire, more or less."""
 
 
 class Subscription(Protocol):
@@ -348,7 +350,7 @@ class Bus(Protocol):
         """Ends every subscription."""
         ...
 
-    def is_followed(self, channel: str) -> bool:
+    def is_followed(self, channel: str, /) -> bool:
         """Whether anybody subscribed to the channel lately: if not, publishing to it can be left out."""
         ...
 

@@ -59,6 +59,8 @@ class Assembly:
         """Of what is being written."""
         self._seen: set[str] = set()
         self._is_open = False
+        self._shows_args = False
+        """While they are written, and not as a text."""
         self._text_arg = (
             spec.shape.from_arg if spec is not None and isinstance(spec.shape, TextShape) else None
         )
@@ -98,20 +100,19 @@ class Assembly:
 
     def feed(self, text: str) -> None:
         self._raw.append(text)
-        tokens = self._scanner.feed(text)
-        token = tokens[0] if len(tokens) == 1 else None
-        if self._is_open and isinstance(token, Piece) and token.key == self._writing:
-            self._grow(token.text)
-        else:
-            self._follow(tokens)
-
-    def _grow(self, text: str) -> None:
-        """More of what is being written and seen: there is nothing to decide."""
-        self._so_far.append(text)
+        if self._writing is None or not self._is_open or not self._scanner.more(text):
+            self._follow(self._scanner.feed(text))
+            return
+        so_far = self._so_far  # More of what is being written and seen: there is nothing to decide.
+        so_far.append(text)
         ops: tuple[Op] = (("append", self._path, text),)
-        if self._voice.is_followed:
+        if self._voice.is_followed():
             self._tell_run(ops)
-        self._show(ops)
+        if self._shows_args:
+            event = CallInput(self.call_id, ops, so_far, so_far.mark)
+            self._voice.say_more(self._shown_in, event, self._audience)
+        else:
+            self._show(ops)
 
     def finish(self) -> None:
         """The model has moved on: whatever is not whole by now never will be."""
@@ -127,7 +128,7 @@ class Assembly:
             self._take(token, ops)
         if self._finder is not None and self._finder.failure is not None:
             self.failure = self.failure or self._finder.failure
-        if ops and self._voice.is_followed:
+        if ops and self._voice.is_followed():
             self._tell_run(ops)
         if ops and self._is_open:
             self._show(ops)
@@ -205,6 +206,7 @@ class Assembly:
             return
         so_far = self._so_far.at(self._so_far.mark)
         self._is_open = True
+        self._shows_args = not self.shows_text and self.visibility is Visibility.FULL
         self._shown_in, self._audience = self._shown_spaces(route), self.audience
         for space_id in self._shown_in:
             self.places.append(self._start_in(space_id, spec))
@@ -262,10 +264,9 @@ class Assembly:
         return "answer" if spec.asks else UNSET
 
     def _show(self, ops: Sequence[Op]) -> None:
-        assert self.spec is not None
-        if self.held is None and isinstance(self.spec.shape, TextShape):
-            self._show_text(pointer(self.spec.shape.from_arg), ops)
-        elif self.visibility is Visibility.FULL:
+        if self._text_arg is not None and self.held is None:
+            self._show_text(pointer(self._text_arg), ops)
+        elif self._shows_args:
             event = CallInput(tool_call_id=self.call_id, ops=ops, so_far=self._so_far, mark=self._so_far.mark)
             self._voice.say_in(self._shown_in, event, self._audience)
 
@@ -278,7 +279,7 @@ class Assembly:
             self._length += len(text)
 
     def _tell_start(self) -> None:
-        if self._voice.is_followed:
+        if self._voice.is_followed():
             event = CallStarted(
                 space_id="",
                 message_id="",

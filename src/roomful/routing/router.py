@@ -71,27 +71,36 @@ class StepRouter:
         self._thought: list[str] = []
         self._usage = Usage()
         self._plain: set[int] = set()
+        self.on_first: Callable[[], None] | None = None
+        """Called before the first delta."""
         self._speech = Speech(step, voice, around.members, around.member_of)
 
     def feed(self, deltas: Sequence[ModelDelta]) -> None:
+        if self.on_first is not None:
+            on_first, self.on_first = self.on_first, None
+            on_first()
         for delta in deltas:
-            match delta:
-                case CallPiece(index=index):
-                    assembly = self._by_index[index]
-                    assembly.feed(delta.arguments)
-                    if assembly.closed and index not in self._stored:
-                        self._store(index, assembly)
-                case TextPiece():
-                    self._text(clean_text(delta.text))
-                case CallOpened():
-                    self._open(delta)
-                case ReasoningPiece():
-                    if self._agent.show_reasoning:
-                        self._say(clean_text(delta.text), reasoning=True)
-                case UsageReport():
-                    self._usage = delta.usage
-                case _:
-                    assert_never(delta)
+            if isinstance(delta, CallPiece):  # By far the most of what comes.
+                assembly = self._by_index[delta.index]
+                assembly.feed(delta.arguments)
+                if assembly.closed and delta.index not in self._stored:
+                    self._store(delta.index, assembly)
+            else:
+                self._hear(delta)
+
+    def _hear(self, delta: CallOpened | TextPiece | ReasoningPiece | UsageReport) -> None:
+        match delta:
+            case TextPiece():
+                self._text(clean_text(delta.text))
+            case CallOpened():
+                self._open(delta)
+            case ReasoningPiece():
+                if self._agent.show_reasoning:
+                    self._say(clean_text(delta.text), reasoning=True)
+            case UsageReport():
+                self._usage = delta.usage
+            case _:
+                assert_never(delta)
 
     def finish(self) -> StepSaid:
         """The answer is over. Calls that never became whole have failed, and the model will be told."""
@@ -213,7 +222,7 @@ class StepRouter:
         if voice.trail is not None:
             heard += voice.trail.call(call)
         voice.keep([SaveCalls((call,)), *changes, *voice.saved(*assembly.spaces)], heard)
-        if voice.is_followed:
+        if voice.is_followed():
             voice.tell_run(whole_event(call))
         is_in_trail = voice.trail is not None and voice.trail.is_seen
         if spec is not None and not is_in_trail and _is_missed(spec, call):

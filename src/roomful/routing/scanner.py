@@ -117,8 +117,9 @@ class ArgumentScanner:
         self._depth = 1
         self._left = MAX_CHARACTERS
 
-    def feed(self, text: str) -> list[Token]:
-        """What is new with this fragment."""
+    def more(self, text: str) -> bool:
+        """Takes a fragment that is only more of the string being read, with nothing to decode, as nearly all
+        are. False: `feed` takes it."""
         if (
             self._is_plain
             and text.isprintable()
@@ -126,9 +127,15 @@ class ArgumentScanner:
             and "\\" not in text
             and text
             and (left := self._left - len(text)) >= 0
-        ):  # Nearly every fragment is more of the same string, with nothing in it to decode.
+        ):
             self._left = left
             self._pieces.append(text)
+            return True
+        return False
+
+    def feed(self, text: str) -> list[Token]:
+        """What is new with this fragment."""
+        if self.more(text):
             return [Piece(self._key, text)] if self._state == "text" else []
         tokens: list[Token] = []
         if self._state != "broken":

@@ -182,7 +182,7 @@ class Calls:
         saved = SaveCalls(copies([call for call, _ in outcomes]))
         await voice.kept([*changes, saved, *voice.saved(*spaces)], heard)
         for call, _ in outcomes:
-            if call.status != "waiting" and voice.is_followed:
+            if call.status != "waiting" and voice.is_followed():
                 voice.tell_run(whole_event(call))
 
     async def show_late(self, voice: Voice, calls: Sequence[Call], tools: Mapping[str, ToolSpec]) -> None:

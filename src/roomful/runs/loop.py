@@ -328,7 +328,8 @@ class RunLoop:
             router = StepRouter(past.next_step, spec, tools, voice, around, self._ids, spares)
             try:
                 with self._watching.asked(voice.run, spec.model, past.next_step) as asked:
-                    await model.ask(request, asked.hearing(router.feed))
+                    router.on_first = asked.heard
+                    await model.ask(request, router.feed)
                     said = router.finish()
                     asked.used(said.usage)
                     return said

@@ -1,14 +1,13 @@
 """What an operator is shown of runs: figures always, spans where somebody collects them, and in the log which
 run something is about."""
 
-from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Generator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 
 from roomful.domain.agents import ModelRef
-from roomful.domain.deltas import ModelDelta, ModelFailed
+from roomful.domain.deltas import ModelFailed
 from roomful.domain.outcomes import Failed, Outcome
-from roomful.domain.ports import Hear
 from roomful.domain.runs import Call, Run
 from roomful.domain.shape import UNSET
 from roomful.domain.tools import ToolSpec
@@ -77,20 +76,8 @@ class Asked:
         self._span = span
         self._began = watch.steady()
 
-    def hearing(self, feed: Hear) -> Hear:
-        """Feeds on all that it says; only the first of it is looked at."""
-        is_first = True
-
-        def hear(deltas: Sequence[ModelDelta]) -> None:
-            nonlocal is_first
-            if is_first:
-                is_first = False
-                self._heard()
-            feed(deltas)
-
-        return hear
-
-    def _heard(self) -> None:
+    def heard(self) -> None:
+        """The first of what it says."""
         seconds = self._watch.steady() - self._began
         self._watch.first_seconds.note(seconds)
         self._span.note({"roomful.first_seconds": seconds})

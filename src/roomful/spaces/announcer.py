@@ -1,6 +1,6 @@
 """The one way out: whatever is announced is folded into what readers now see, then handed to the bus."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import lru_cache
 from typing import Protocol
 
@@ -73,14 +73,15 @@ class Announcer:
         self._views: dict[str, SpaceView] = {}
         self._own: set[str] = set()
         """The messages that grow because of a run that is driven here."""
-        self._listeners: list[Announce] = []
+        self._listeners: list[tuple[Announce, Collection[object]]] = []
         self._company: Company | None = None
         self.on_growing: Callable[[str, bool], None] | None = None
         """Called when the first message of a space grows here, and when none does any more."""
 
-    def also_tell(self, listener: Announce) -> None:
-        """Called with everything that is announced from here on, after its readers here."""
-        self._listeners.append(listener)
+    def also_tell(self, listener: Announce, *, words_for: Collection[object] = ("everybody",)) -> None:
+        """Called with everything that is announced from here on, after its readers here. While `words_for` is
+        empty, words that a run says are left out."""
+        self._listeners.append((listener, words_for))
 
     def share_with(self, company: Company) -> None:
         self._company = company
@@ -92,7 +93,7 @@ class Announcer:
                 self._bus.publish(space_channel(announcement.space_id), (announcement,))
             if announcement.run_id is not None and is_for_run(announcement):
                 self._tell_run(announcement.run_id, announcement)
-        for listener in self._listeners:
+        for listener, _ in self._listeners:
             listener(announcements)
 
     def word(self, announcement: Announcement) -> None:
@@ -103,8 +104,9 @@ class Announcer:
         self._bus.publish(space_channel(space_id), (announcement,))
         if announcement.run_id is not None and isinstance(event, TextDelta):
             self._tell_run(announcement.run_id, announcement)
-        for listener in self._listeners:
-            listener([announcement])
+        for listener, words_for in self._listeners:
+            if words_for:
+                listener([announcement])
 
     def adopt(self, message: Message) -> None:
         """A message that was parked grows again: readers see it from memory as of now."""

@@ -22,10 +22,6 @@ class Speaker(Protocol):
         """Lets readers hear."""
         ...
 
-    def tell(self, announcement: Announcement) -> None:
-        """The same for one thing alone."""
-        ...
-
 
 class Outbox:
     """Whoever speaks comes along with what is said. Were they known here, neither would go when the run is
@@ -42,16 +38,17 @@ class Outbox:
         self._last: asyncio.Future[Any] | None = None
         self._failure: BaseException | None = None
 
-    def say(self, by: Speaker, announcement: Announcement) -> None:
-        """Heard at once, unless something before it still has to be stored. After a failure nothing is."""
+    def holds(self, by: Speaker, announcement: Announcement) -> bool:
+        """Whether it is not to be heard at once: it is let go when all before it is stored. After a failure
+        nothing is heard any more."""
         if self._failure is not None:
-            return
+            return True
         if not self._waiting and self._is_sure is not None and not self._is_sure():
             self.keep(by, ())
         if self._waiting:
             self._waiting[-1].append(announcement)
-        else:
-            by.tell(announcement)
+            return True
+        return False
 
     def keep(
         self, by: Speaker, changes: Sequence[Change], heard: Sequence[Announcement] = ()

@@ -25,7 +25,9 @@ MOST_PARTS = 500
 
 class OwnMessages:
     def __init__(self) -> None:
-        self.views: defaultdict[str, SpaceView] = defaultdict(partial(SpaceView, open_only=True))
+        self.views: defaultdict[str, SpaceView] = defaultdict(
+            partial(SpaceView, open_only=True, is_writers=True)
+        )
         self._current: dict[str, str] = {}
         self._spaces: dict[str, str] = {}
         self.seqs: dict[str, int] = {}

@@ -5,6 +5,7 @@ rest is heard at once and saved a moment later. Every write carries the run's le
 """
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 from zlib import crc32
 
@@ -73,6 +74,8 @@ class Voice:
         self.began: dict[int, str] = {}
         """When the model was first asked for each step."""
         self.is_taken_up = False
+        self.is_followed = partial(announcer.is_run_followed, run.id)
+        """Whether somebody reads the run's own stream."""
         self._own = OwnMessages()
         self._has_ended = False
         self._is_abandoned = False
@@ -177,32 +180,38 @@ class Voice:
 
     def say_in(self, space_ids: Sequence[str], event: SpaceEvent, audience: str | None = None) -> None:
         """The same delta in several spaces: encoded once for all of them."""
-        encoded: dict[object, bytes] | None = {} if len(space_ids) > 1 else None
         for space_id in space_ids:
             self._own.views[space_id].apply(event)
-            self._out.say(
-                self,
-                Announcement(
-                    event=event, space_id=space_id, run_id=self.run.id, audience=audience, encoded=encoded
-                ),
-            )
+        self.say_more(space_ids, event, audience)
+
+    def say_more(self, space_ids: Sequence[str], event: SpaceEvent, audience: str | None = None) -> None:
+        """The same, if the run's messages hold it already: more of arguments of which some was said."""
+        encoded: dict[object, bytes] | None = {} if len(space_ids) > 1 else None
+        is_word = isinstance(event, WORDS)
+        if not self._unsaved:
+            self._later.come(self._save)
+        for space_id in space_ids:
             self._unsaved[space_id] = None
-        self._later.come(self._save)
+            announcement = Announcement(event, space_id, self.run.id, audience, encoded=encoded)
+            if self._out.holds(self, announcement):
+                continue
+            if is_word and not self._is_abandoned:
+                self._announcer.word(announcement)
+            else:
+                self.release((announcement,))
 
     def tell_run(self, event: SpaceEvent) -> None:
         """For the run's own stream, which sees everything whole."""
-        if self._announcer.is_run_followed(self.run.id):
-            self._out.say(self, Announcement(event=event, space_id="", run_id=self.run.id))
+        if self.is_followed():
+            announcement = Announcement(event, "", self.run.id)
+            if not self._out.holds(self, announcement):
+                self.release((announcement,))
 
     def now(self) -> float:
         return self._clock.now()
 
     def iso(self) -> str:
         return self._clock.iso()
-
-    @property
-    def is_followed(self) -> bool:
-        return self._announcer.is_run_followed(self.run.id)
 
     def message(self, message_id: str) -> Message | None:
         """One of the run's messages that are not final, as it stands."""
@@ -448,7 +457,7 @@ class Voice:
         return None
 
     def about(self, space_id: str, event: SpaceEvent, audience: str | None = None) -> Announcement:
-        return Announcement(event=event, space_id=space_id, run_id=self.run.id, audience=audience)
+        return Announcement(event, space_id, self.run.id, audience)
 
     def _fold(self, announcement: Announcement) -> None:
         if announcement.space_id:
@@ -484,16 +493,10 @@ class Voice:
                     event.message = with_answers(event.message, answered)
         self._announcer(list(announcements))
 
-    def tell(self, announcement: Announcement) -> None:
-        if isinstance(announcement.event, WORDS) and announcement.space_id and not self._is_abandoned:
-            self._announcer.word(announcement)
-        else:
-            self.release((announcement,))
-
     def _save(self) -> None:
-        if self._unsaved:
-            self._out.save(self.saved(*self._unsaved))
-            self._unsaved.clear()
+        unsaved, self._unsaved = self._unsaved, {}
+        if unsaved:
+            self._out.save(self.saved(*unsaved))
         self.keep_trail()
 
     def _stop_saving(self) -> None:
