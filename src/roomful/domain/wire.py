@@ -52,11 +52,15 @@ def frame(announcement: Announcement, form: int) -> bytes:
     form &= _MATTERS.get(type(event), Form.PLAIN)
     if encoded and (known := encoded.get(form) or encoded.get((form, space_id))) is not None:
         return known
-    data = _whole(event, form, space_id)
+    if form == Form.OPS and space_id and isinstance(event, CallInput):  # By far the most of what is sent.
+        data = encode_json(_Ops(event.tool_call_id, event.ops))
+    else:
+        data = _whole(event, form, space_id)
     names_space = form & Form.MANY or len(data) > EVENT_LIMIT
     if len(data) > EVENT_LIMIT:
         data = _truncated(event, space_id)
-    made = b"event: %b\ndata: %b\n" % (event_name(event, form).encode(), data)
+    name = event.type if form != Form.V1 else event_name(event, form)
+    made = b"event: %b\ndata: %b\n" % (name.encode(), data)
     if encoded is not None:
         encoded[(form, space_id) if names_space else form] = made
     return made
@@ -68,7 +72,12 @@ def one_frame(name: str, data: bytes, position: str | None = None) -> bytes:
 
 
 def _whole(event: SpaceEvent, form: int, space_id: str) -> bytes:
-    body = _input(event, form) if isinstance(event, CallInput) else event
+    body: Json = event
+    if isinstance(event, CallInput):
+        if form & Form.OPS or event.so_far is None:
+            body = _Ops(event.tool_call_id, event.ops)
+        else:
+            body = {"toolCallId": event.tool_call_id, "partialArgs": event.so_far.at(event.mark)}
     if not space_id:
         return encode_json(_of_no_space(body))
     data = encode_json(body)
@@ -79,12 +88,6 @@ def _whole(event: SpaceEvent, form: int, space_id: str) -> bytes:
 
 def _truncated(event: SpaceEvent, space_id: str) -> bytes:
     return encode_json({"truncated": True, "spaceId": space_id, "url": _url(event, space_id)})
-
-
-def _input(event: CallInput, form: int) -> Json:
-    if form & Form.OPS or event.so_far is None:
-        return _Ops(event.tool_call_id, event.ops)
-    return {"toolCallId": event.tool_call_id, "partialArgs": event.so_far.at(event.mark)}
 
 
 def _of_no_space(body: Json) -> Json:

@@ -68,13 +68,20 @@ class Connection(HttpToolsProtocol):
             call()
 
     def _is_clear(self) -> bool:
-        cycle = self.cycle
-        is_over = cycle.disconnected or cycle.response_complete
-        return not is_over and not self.flow.write_paused and bool(cycle.chunked_encoding)
+        return self._write(b"")
 
-    def _write(self, data: bytes) -> None:
+    def _write(self, data: bytes) -> bool:
+        cycle = self.cycle
+        if (
+            cycle.disconnected
+            or cycle.response_complete
+            or self.flow.write_paused
+            or not cycle.chunked_encoding
+        ):
+            return False
         if data:
             self.transport.write(b"%x\r\n%b\r\n" % (len(data), data))
+        return True
 
     def _expect_head(self) -> None:
         self._stop_waiting()

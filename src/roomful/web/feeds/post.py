@@ -84,7 +84,8 @@ class PostFeed:
             announcement = entry.announcement
             is_word = isinstance(announcement.event, WORDS)
             if (not is_word and self._is_about_us(announcement.event)) or (
-                announcement.run_id in self._runs and self._who.hears(announcement)
+                announcement.run_id in self._runs
+                and (announcement.audience is None or self._who.hears(announcement))
             ):
                 frames.append(frame_of(entry, self._epoch, self._who.form))
                 if not is_word:
