@@ -48,7 +48,8 @@ def read(parts: Sequence[bytes], tools: Sequence[str] = TOOLS) -> tuple[list[Mod
     deltas: list[ModelDelta] = []
     for part in parts:
         if not answer.ended:
-            deltas += answer.feed(part)
+            more = answer.more(part)
+            deltas += answer.feed(part) if more is None else [more]
     if not answer.ended:
         deltas += answer.finish()
     return deltas, answer.fault.code if answer.fault else ""
@@ -365,9 +366,9 @@ def test_more_of_a_call_or_a_text_is_taken_in_few_steps() -> None:
     for piece in (call_delta(index=0, function={"arguments": " and on"}), *text("Ja")):
         sys.setprofile(note)
         try:
-            deltas = answer.feed(piece)
+            more = answer.more(piece)
         finally:
             sys.setprofile(None)
-        assert len(deltas) == 1
-        assert steps == ["feed", "only", "_more"]
+        assert more is not None
+        assert steps == ["more"]
         steps.clear()

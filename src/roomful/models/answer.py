@@ -14,7 +14,7 @@ from roomful.domain.deltas import (
 from roomful.domain.shape import clean_text, encode_json
 from roomful.domain.usage import Usage
 from roomful.models import faults
-from roomful.models.chunks import CallDelta, Chunk, FunctionPiece, Lines
+from roomful.models.chunks import WIRE_LIMIT, CallDelta, Chunk, FunctionPiece, Lines, decode_chunk
 
 CALL_LIMIT = 10 * 1024 * 1024
 ANSWER_LIMIT = 16 * 1024 * 1024
@@ -65,12 +65,47 @@ class Answer:
         self._pieces: list[str] = []
         self._out: list[ModelDelta] = []
 
+    def more(self, data: bytes) -> CallPiece | TextPiece | None:
+        """The piece, if a read is one chunk that brings only more of a text or of an open call, as most are.
+        None: `feed` takes it."""
+        lines, read = self._lines, len(data)
+        if lines.held or lines.lossy or data[:5] != b"data:" or data.find(b"\n") != read - 2:
+            return None
+        try:
+            chunk = decode_chunk(data[5:])
+        except (ValueError, RecursionError):
+            return None
+        choice = chunk.choices[0] if chunk.choices else None
+        if choice is None or choice.finish_reason or chunk.usage is not None or chunk.error:
+            return None
+        delta = choice.delta
+        if delta is None or delta.reasoning_content or delta.reasoning or data[-1:] != b"\n":
+            return None
+        call, text = None, delta.content
+        if delta.tool_calls:
+            piece = delta.tool_calls[0]
+            call, function = self._by_key.get(piece.index or 0), piece.function
+            if call is None or not call.begun or not call.opened or text or len(delta.tool_calls) > 1:
+                return None
+            if piece.index is None or piece.id or function is None or function.name:
+                return None
+            text = function.arguments
+        if not text or not isinstance(text, str):
+            return None
+        length = self._size + len(text)
+        if length > ANSWER_LIMIT or lines.size + read > WIRE_LIMIT:
+            return None
+        if call is not None:
+            if call.size + len(text) > CALL_LIMIT:
+                return None
+            call.size += len(text)
+        self._size = length
+        lines.size += read
+        return TextPiece(text) if call is None else CallPiece(call.index, text)
+
     def feed(self, data: bytes) -> list[ModelDelta]:
         try:
-            only = self._lines.only(data)
-            if only is not None and (more := self._more(only)) is not None:
-                return [more]
-            for chunk in self._lines.feed(data) if only is None else (only,):
+            for chunk in self._lines.feed(data):
                 self._take(chunk)
             self._flush()
             if self._lines.done:
@@ -120,34 +155,6 @@ class Answer:
             self._emit(kind, "\ufffd")
         if self._usage is not None:
             self._out.append(UsageReport(self._usage))
-
-    def _more(self, chunk: Chunk) -> CallPiece | TextPiece | None:
-        """The piece, if the chunk is nothing but more of a text or of an open call, as most chunks are."""
-        if not chunk.choices or chunk.usage is not None or chunk.error or self._lines.lossy:
-            return None
-        choice = chunk.choices[0]
-        delta = choice.delta
-        if choice.finish_reason or delta is None or delta.reasoning_content or delta.reasoning:
-            return None
-        pieces = delta.tool_calls
-        if not pieces:
-            if not delta.content or self._size + len(delta.content) > ANSWER_LIMIT:
-                return None
-            self._size += len(delta.content)
-            return TextPiece(delta.content)
-        piece = pieces[0]
-        function = piece.function
-        if delta.content or len(pieces) > 1 or piece.id or piece.index is None or function is None:
-            return None
-        call, text = self._by_key.get(piece.index), function.arguments
-        if call is None or not call.begun or not call.opened or function.name or not isinstance(text, str):
-            return None
-        size = len(text)
-        if not size or call.size + size > CALL_LIMIT or self._size + size > ANSWER_LIMIT:
-            return None
-        call.size += size
-        self._size += size
-        return CallPiece(call.index, text)
 
     def _take(self, chunk: Chunk) -> None:
         if chunk.choices:

@@ -61,7 +61,7 @@ class Chunk(msgspec.Struct, gc=False):
     error: Any = None
 
 
-_decode = msgspec.json.Decoder(Chunk).decode
+decode_chunk = msgspec.json.Decoder(Chunk).decode
 _decode_object = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 
 
@@ -75,39 +75,28 @@ class Lines:
     def __init__(self, model: str) -> None:
         self.done = False
         self.lossy = False
+        self.held: list[bytes] = []
+        """Of a line that is not whole yet."""
+        self.size = 0
+        """Bytes read so far."""
         self._model = model
-        self._held: list[bytes] = []
         self._held_size = 0
-        self._size = 0
-
-    def only(self, data: bytes) -> Chunk | None:
-        """The chunk, if these bytes are one and nothing else, as most reads are. None: `feed` takes them."""
-        if self._held or data[:5] != b"data:" or data.find(b"\n") != len(data) - 2 or data[-1:] != b"\n":
-            return None
-        if self._size + len(data) > WIRE_LIMIT:
-            return None
-        try:
-            chunk = _decode(data[5:])
-        except (ValueError, RecursionError):
-            return None
-        self._size += len(data)
-        return chunk
 
     def feed(self, data: bytes) -> Iterator[Chunk]:
         lines = data.split(b"\n")
         self._count(len(data), grown=len(lines) == 1)
         if len(lines) == 1:
-            self._held.append(data)
+            self.held.append(data)
             return
-        if self._held:
-            lines[0] = b"".join([*self._held, lines[0]])
-            self._held.clear()
+        if self.held:
+            lines[0] = b"".join([*self.held, lines[0]])
+            self.held.clear()
         if rest := lines.pop():
-            self._held.append(rest)
+            self.held.append(rest)
         for line in lines:
             if line[:5] == b"data:":
                 try:
-                    yield _decode(line[5:])
+                    yield decode_chunk(line[5:])
                 except (ValueError, RecursionError):
                     if (chunk := self._odd(line[5:])) is not None:
                         yield chunk
@@ -118,21 +107,21 @@ class Lines:
 
     def finish(self) -> Iterator[Chunk]:
         """The last line, when nothing ended it."""
-        line = b"".join(self._held)
+        line = b"".join(self.held)
         if line[:5] == b"data:":
             try:
-                yield _decode(line[5:])
+                yield decode_chunk(line[5:])
             except (ValueError, RecursionError):
                 self.done = line[5:].strip() == b"[DONE]"
         elif line.strip() and not any(start.startswith(line) for start in _FIELD_STARTS):
             yield from self._other(line)
 
     def _count(self, size: int, *, grown: bool) -> None:
-        self._size += size
+        self.size += size
         self._held_size = self._held_size + size if grown else 0
         if self._held_size > LINE_LIMIT:
             raise faults.too_large(self._model, f"one line has more than {LINE_LIMIT >> 20} MiB")
-        if self._size > WIRE_LIMIT:
+        if self.size > WIRE_LIMIT:
             raise faults.too_large(self._model, f"more than {WIRE_LIMIT >> 20} MiB came over the wire")
 
     def _other(self, line: bytes) -> Iterator[Chunk]:
@@ -142,7 +131,7 @@ class Lines:
             yield from self.feed(line.removeprefix(_BOM) + b"\n")
         elif not _FIELD.match(line):
             with contextlib.suppress(ValueError, RecursionError):
-                chunk = _decode(line)
+                chunk = decode_chunk(line)
                 if chunk.error:
                     yield chunk
             said = faults.excerpt(line[:400].decode("utf-8", "replace"))

@@ -127,7 +127,8 @@ class _Answering:
             if len(self._error) >= ERROR_BYTES:
                 self._fail_by_status()
         elif not self.over.done():
-            self._tell(self._answer.feed(data))
+            more = self._answer.more(data)
+            self._tell(self._answer.feed(data) if more is None else [more])
 
     def end(self, why: Exception | None) -> None:
         model = self._request.ref.name
