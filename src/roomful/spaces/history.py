@@ -1,6 +1,6 @@
 """What a space holds, as of a position in its stream: the fold of every event up to it, no more, no less."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from typing import Generic, TypeVar
 
 import msgspec
@@ -13,7 +13,7 @@ from roomful.domain.runs import ACTIVE, Run
 from roomful.domain.shape import Noun, encode_json
 from roomful.domain.spaces import Member
 from roomful.domain.trails import Child
-from roomful.spaces.announcer import Announcer
+from roomful.spaces.announcer import Announcer, copy_of
 from roomful.spaces.run_news import run_through
 from roomful.spaces.trails import trees, with_trails
 
@@ -60,17 +60,33 @@ class _Asked(msgspec.Struct, frozen=True):
 
 class _Found(msgspec.Struct, Generic[T]):
     rows: list[StoredMessage]
+    growing: dict[str, Message]
+    """Those of them that grow, as they had been announced at that moment."""
     trails: dict[str, Child]
     has_more: bool
     where: T
     """Where the stream was at that moment."""
 
     def seen_by(self, viewer: str | None) -> list[msgspec.Raw]:
+        growing = self.growing
         seen = [
-            _seen(row, viewer, self.trails) if row.marks & LOOKED_INTO else msgspec.Raw(row.body)
+            _encoded(self.look_into(row, viewer))
+            if row.marks & LOOKED_INTO or row.id in growing
+            else msgspec.Raw(row.body)
             for row in self.rows
         ]
         return [raw for raw in seen if raw is not None]
+
+    def look_into(self, row: StoredMessage, viewer: str | None) -> Message | None:
+        """The message for this viewer; None when all of it is meant for somebody else. Of one that grows only
+        answers may be known to the row alone."""
+        message = self.growing.get(row.id)
+        if message is None:
+            message = _decode(row.body)
+        elif row.marks & ANSWERED:
+            message = with_answers(message, _decode(row.body))
+        seen = as_seen_by(with_trails(message, self.trails), viewer)
+        return seen if seen.parts or not message.parts else None
 
 
 class History:
@@ -103,11 +119,11 @@ class History:
         return (await self._read(asked, lambda: None)).seen_by(viewer)
 
     async def _read(self, asked: _Asked, where: Callable[[], T]) -> _Found[T]:
-        def as_of_now() -> tuple[T, dict[str, bytes]]:
+        def as_of_now() -> tuple[T, dict[str, Message]]:
             places = self._announcer.growing_at(asked.space_id)
             possible = asked.possible(places) if places else ()
-            growing = {id: self._announcer.one_growing(asked.space_id, id) for id in possible}
-            return where(), {id: encode_json(message) for id, message in growing.items()}
+            growing = [self._announcer.one_growing(asked.space_id, id) for id in possible]
+            return where(), {message.id: copy_of(message) for message in growing if message is not None}
 
         rows, below, more, (position, growing) = await self._store.history(
             asked.space_id,
@@ -118,8 +134,7 @@ class History:
             of_run=asked.of_run,
             at=as_of_now,
         )
-        grown = [_as_it_grew(row, growing) for row in rows] if growing else rows
-        return _Found(grown, trees(below), more, position)
+        return _Found(rows, growing, trees(below), more, position)
 
     async def snapshot(self, space_id: str, viewer: str | None) -> tuple[Snapshot, Position]:
         """All that a joiner needs, and the position from which to follow."""
@@ -143,7 +158,9 @@ class History:
         asked = _Asked(space_id, before, None, limit, None)
         found = await self._read(asked, lambda: None)
         seen = [
-            _message_seen(row, viewer, found.trails) if row.marks & LOOKED_INTO else _decode(row.body)
+            found.look_into(row, viewer)
+            if row.marks & LOOKED_INTO or row.id in found.growing
+            else _decode(row.body)
             for row in found.rows
         ]
         return [message for message in seen if message is not None]
@@ -170,27 +187,8 @@ class History:
         return as_seen_by(with_trails(message, found), viewer)
 
 
-def _as_it_grew(row: StoredMessage, growing: Mapping[str, bytes]) -> StoredMessage:
-    """A growing message is seen as it was announced; only answers may be known to the row alone. It is looked
-    into, for the row's marks may be old."""
-    grown = growing.get(row.id)
-    if grown is None:
-        return row
-    if row.marks & ANSWERED:
-        grown = encode_json(with_answers(_decode(grown), _decode(row.body)))
-    return msgspec.structs.replace(row, marks=LOOKED_INTO, body=grown.decode())
-
-
-def _seen(stored: StoredMessage, viewer: str | None, trails: Mapping[str, Child]) -> msgspec.Raw | None:
-    message = _message_seen(stored, viewer, trails)
+def _encoded(message: Message | None) -> msgspec.Raw | None:
     return msgspec.Raw(encode_json(message)) if message is not None else None
-
-
-def _message_seen(stored: StoredMessage, viewer: str | None, trails: Mapping[str, Child]) -> Message | None:
-    """The message for this viewer; None when all of it is meant for somebody else."""
-    message = _decode(stored.body)
-    seen = as_seen_by(with_trails(message, trails), viewer)
-    return seen if seen.parts or not message.parts else None
 
 
 def view_of(snapshot: Snapshot) -> SpaceView:
