@@ -1,7 +1,7 @@
 """The one way out: whatever is announced is folded into what readers now see, then handed to the bus."""
 
 from collections.abc import Callable, Collection, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Protocol
 
 import msgspec
@@ -172,6 +172,12 @@ class Announcer:
         if self._company is not None and self._company.watches(run_id):
             return True
         return self._bus.is_followed(run_channel(run_id))
+
+    def whether_followed(self, run_id: str) -> Callable[[], bool]:
+        """The same, for who asks at every word."""
+        if self._company is not None:
+            return partial(self.is_run_followed, run_id)
+        return partial(self._bus.is_followed, run_channel(run_id))
 
     # What other processes announced.
 

@@ -33,6 +33,8 @@ class Outbox:
         self._lease = lease
         self._store = store
         self._is_sure = is_sure
+        self.is_clear = is_sure is None
+        """Whatever is said now is not held. If it is not clear, `holds` is asked."""
         self._waiting: list[list[Announcement]] = []
         self._commits: set[asyncio.Future[Any]] = set()
         self._last: asyncio.Future[Any] | None = None
@@ -56,10 +58,12 @@ class Outbox:
         """Stores, then lets everybody hear. Whoever must know that it happened awaits `settled`."""
         behind: list[Announcement] = []
         self._waiting.append(behind)
+        self.is_clear = False
 
         def then(results: list[Any]) -> None:
             by.learn(changes, results[1:])
             self._waiting = [each for each in self._waiting if each is not behind]
+            self._look()
             by.release([*heard, *behind])
 
         return self._commit(changes, then)
@@ -112,6 +116,10 @@ class Outbox:
         self._commits.discard(commit)
         if not commit.cancelled() and (error := commit.exception()) is not None:
             self._failure = self._failure or error
+            self._look()
+
+    def _look(self) -> None:
+        self.is_clear = not self._waiting and self._failure is None and self._is_sure is None
 
 
 async def to_its_end(commit: asyncio.Future[Any]) -> None:

@@ -5,7 +5,6 @@ rest is heard at once and saved a moment later. Every write carries the run's le
 """
 
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Any
 from zlib import crc32
 
@@ -74,7 +73,7 @@ class Voice:
         self.began: dict[int, str] = {}
         """When the model was first asked for each step."""
         self.is_taken_up = False
-        self.is_followed = partial(announcer.is_run_followed, run.id)
+        self.is_followed = announcer.whether_followed(run.id)
         """Whether somebody reads the run's own stream."""
         self._own = OwnMessages()
         self._has_ended = False
@@ -193,7 +192,7 @@ class Voice:
         for space_id in space_ids:
             self._unsaved[space_id] = None
             announcement = Announcement(event, space_id, self.run.id, audience, encoded=encoded)
-            if self._out.holds(self, announcement):
+            if not self._out.is_clear and self._out.holds(self, announcement):
                 continue
             if is_word and not self._is_abandoned:
                 self._announcer.word(announcement)
