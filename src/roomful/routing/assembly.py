@@ -100,8 +100,13 @@ class Assembly:
 
     def feed(self, text: str) -> None:
         self._raw.append(text)
-        if self._writing is None or not self._is_open or not self._scanner.more(text):
+        if not self._scanner.more(text):
             self._follow(self._scanner.feed(text))
+            return
+        if self._writing is None:  # Of a value that is told when it is whole, or of one that nobody sees.
+            return
+        if not self._is_open:
+            self._follow([Piece(self._writing, text)])
             return
         so_far = self._so_far  # More of what is being written and seen: there is nothing to decide.
         so_far.append(text)

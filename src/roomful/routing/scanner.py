@@ -109,7 +109,7 @@ class ArgumentScanner:
     def __init__(self) -> None:
         self._args: dict[str, Json] = {}
         self._state: _State = "start"
-        self._is_plain = False  # inside a string, with nothing held
+        self._is_plain = False  # inside a string of which some was read, with nothing held
         self._hold = ""  # what the last fragment ended with that means nothing alone
         self._key = ""
         self._keys = 0
@@ -118,8 +118,8 @@ class ArgumentScanner:
         self._left = MAX_CHARACTERS
 
     def more(self, text: str) -> bool:
-        """Takes a fragment that is only more of the string being read, with nothing to decode, as nearly all
-        are. False: `feed` takes it."""
+        """Takes a fragment that is only more of a string of which some was told, or of one inside a value,
+        and has nothing to decode, as nearly all. False: `feed` takes it."""
         if (
             self._is_plain
             and text.isprintable()
@@ -135,10 +135,11 @@ class ArgumentScanner:
 
     def feed(self, text: str) -> list[Token]:
         """What is new with this fragment."""
-        if self.more(text):
-            return [Piece(self._key, text)] if self._state == "text" else []
         tokens: list[Token] = []
-        if self._state != "broken":
+        if self._is_plain and self.more(text):
+            if self._state == "text":
+                tokens.append(Piece(self._key, text))
+        elif self._state != "broken":
             try:
                 self._scan(text, tokens)
             except _Fault as fault:
@@ -187,7 +188,8 @@ class ArgumentScanner:
             else:
                 at = self._structure(text, at, tokens)
         self._hold += half
-        self._is_plain = not self._hold and (self._state == "text" or self._state == "nested text")
+        in_string = self._state == "nested text" or (self._state == "text" and bool(self._pieces))
+        self._is_plain = in_string and not self._hold
 
     def _structure(self, text: str, at: int, tokens: list[Token]) -> int:
         """The next mark that holds the object together, or the begin of a value."""

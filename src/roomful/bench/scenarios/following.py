@@ -68,7 +68,8 @@ def _fragments(text: str) -> list[str]:
 def _follow(fragments: list[str]) -> None:
     scanner = ArgumentScanner()
     for fragment in fragments:
-        scanner.feed(fragment)
+        if not scanner.more(fragment):
+            scanner.feed(fragment)
     scanner.finish()
 
 
