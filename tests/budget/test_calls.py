@@ -22,7 +22,7 @@ DELTAS = 200
 FIRST = 20
 """From here on they are counted, for so many."""
 COUNTED = 150
-MOST = {"post": 20, "space": 30}
+MOST = {"post": 21, "space": 29}
 """For who posted and watches what comes of it, and for who follows the space. What is not called for every
 delta, as when what grew is saved, does not count."""
 PACKAGE = str(Path(roomful.__file__).parent)

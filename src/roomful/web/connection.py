@@ -68,20 +68,13 @@ class Connection(HttpToolsProtocol):
             call()
 
     def _is_clear(self) -> bool:
-        return self._write(b"")
-
-    def _write(self, data: bytes) -> bool:
         cycle = self.cycle
-        if (
-            cycle.disconnected
-            or cycle.response_complete
-            or self.flow.write_paused
-            or not cycle.chunked_encoding
-        ):
-            return False
+        is_over = cycle.disconnected or cycle.response_complete
+        return not is_over and not self.flow.write_paused and bool(cycle.chunked_encoding)
+
+    def _write(self, data: bytes) -> None:
         if data:
             self.transport.write(b"%x\r\n%b\r\n" % (len(data), data))
-        return True
 
     def _expect_head(self) -> None:
         self._stop_waiting()

@@ -13,7 +13,7 @@ WHEN_GONE = "roomful.when_gone"
 IS_CLEAR = "roomful.is_clear"
 """Where it puts a way to ask whether the client has taken all that was sent of a stream before."""
 WRITE = "roomful.write"
-"""And a way to send a piece of it then, without waiting. False: it is not clear, and nothing was sent."""
+"""And a way to send a piece of it then, without waiting."""
 FAREWELL_SECONDS = 1.0
 
 
@@ -27,7 +27,7 @@ class Line:
         self._abort: Callable[[], None] | None = state.get(ABORT)
         self._when_gone: Callable[[Callable[[], None] | None], None] | None = state.get(WHEN_GONE)
         self.is_clear: Callable[[], bool] = state.get(IS_CLEAR, _never)
-        self.write: Callable[[bytes], bool] = state.get(WRITE, _nowhere)
+        self.write: Callable[[bytes], None] = state.get(WRITE, _nowhere)
         self._on_gone = on_gone
         self._is_gone = False
         self._waiter: asyncio.Future[None] | None = None
@@ -70,5 +70,5 @@ def _never() -> bool:
     return False
 
 
-def _nowhere(_: bytes) -> bool:
-    return False
+def _nowhere(_: bytes) -> None:
+    raise AssertionError("the line is never clear")

@@ -214,15 +214,10 @@ class EventStream:
         """Nearly always news can be sent at once, without waking the task that waits for them. No stream ends
         with a word."""
         line, subscription = self._line, self._subscription
-        if line is None or subscription is None or self._ended:
+        if line is None or subscription is None or self._ended or not line.is_clear():
             return False
-        if word is not None:
-            return line.write(self._feed.frames([word]))
-        return (
-            line.is_clear()
-            and line.write(self._feed.frames(subscription.take()))
-            and not self._feed.has_ended
-        )
+        line.write(self._feed.frames([word] if word is not None else subscription.take()))
+        return word is not None or not self._feed.has_ended
 
     def _hung_up(self) -> None:
         self._is_gone = True
