@@ -353,22 +353,78 @@ def test_a_line_in_very_many_reads_takes_linear_time() -> None:
     )
 
 
-def test_more_of_a_call_or_a_text_is_taken_in_few_steps() -> None:
-    """As nearly all that a model says is."""
-    answer = Joined("openai:fake", TOOLS)
-    answer.feed(b"".join(call("show", {"b": "and so on"}, size=4)[:3]))
+def more_of_a_call(text: str, **fields: object) -> bytes:
+    return delta({"tool_calls": [{"index": 0, "function": {"arguments": text}}], **fields})
+
+
+def _steps(answer: Joined, data: bytes) -> tuple[object, list[str]]:
+    """What it brings, and through which functions that went."""
     steps: list[str] = []
 
     def note(frame: FrameType, event: str, _: object) -> None:
         if event == "call":
             steps.append(frame.f_code.co_name)
 
-    for piece in (call_delta(index=0, function={"arguments": " and on"}), *text("Ja")):
-        sys.setprofile(note)
-        try:
-            more = answer.more(piece)
-        finally:
-            sys.setprofile(None)
-        assert more is not None
-        assert steps == ["more"]
-        steps.clear()
+    sys.setprofile(note)
+    try:
+        more = answer.more(data)
+    finally:
+        sys.setprofile(None)
+    return more, steps
+
+
+def begun() -> Joined:
+    answer = Joined("openai:fake", TOOLS)
+    answer.feed(b"".join(call("show", {"b": "and so on"}, size=4)[:3]))
+    return answer
+
+
+def test_more_of_a_call_or_a_text_is_taken_in_one_step() -> None:
+    """As nearly all that a model says is: what is around it in each chunk was seen before."""
+    answer = begun()
+    assert answer.more(more_of_a_call(" and on")) == CallPiece(0, " and on")
+    for said in (" and so", "  ", ' \\ "q"\n', "größer 🚀", "index", "{}"):
+        assert _steps(answer, more_of_a_call(said)) == (CallPiece(0, said), ["more"])
+
+    answer = begun()
+    assert answer.more(*text("Ja", size=2)) == TextPiece("Ja")
+    assert _steps(answer, *text("Nein", size=4)) == (TextPiece("Nein"), ["more"])
+
+
+def test_a_server_whose_chunks_have_nothing_in_common_is_not_looked_at_for_long() -> None:
+    answer = begun()
+    steps: list[str] = []
+    for number in range(10):
+        said = f" word {number}"
+        more, steps = _steps(answer, more_of_a_call(said, obfuscation="x" * (number + 1)))
+        assert more == CallPiece(0, said)
+    assert steps == ["more", "_only"]
+
+
+@pytest.mark.parametrize("first", ["0", "a", "arguments", "null", "fake", "chatcmpl-1", "data", ":", "}"])
+def test_a_text_that_stands_elsewhere_in_its_chunk_too_is_told_apart(first: str) -> None:
+    answer = begun()
+    for said in (first, "b", first, "c"):
+        assert answer.more(more_of_a_call(said)) == CallPiece(0, said)
+
+
+def test_what_looks_like_more_of_a_call_and_brings_more_than_that_is_read_whole() -> None:
+    answer = begun()
+    assert answer.more(more_of_a_call("and on")) == CallPiece(0, "and on")
+    before, _, behind = more_of_a_call("@").rpartition(b"@")
+    tokens = b'"usage":{"prompt_tokens":3,"completion_tokens":4}'
+    both = before + b'x"}}]},"finish_reason":null}],' + tokens + b',"z":[{"z":{"z":[{"z":{"z":"' + behind
+    assert answer.more(both) is None
+    assert answer.feed(both) == [CallPiece(0, "x")]
+    assert answer.more(before + b"a\nb" + behind) is None
+    assert answer.more(before + b"\xff" + behind) is None
+    assert answer.feed(b"data: [DONE]\n\n") == [UsageReport(Usage(3, 4))]
+
+
+def test_more_of_another_call_with_the_same_index_is_its_own() -> None:
+    answer = begun()
+    assert answer.more(more_of_a_call("and on")) == CallPiece(0, "and on")
+    assert answer.more(more_of_a_call("and on")) == CallPiece(0, "and on")
+    answer.feed(call_delta(index=0, id="b", function={"name": "show", "arguments": "{"}))
+    assert answer.more(more_of_a_call("and on")) == CallPiece(1, "and on")
+    assert answer.more(more_of_a_call("and on")) == CallPiece(1, "and on")

@@ -14,7 +14,15 @@ from roomful.domain.deltas import (
 from roomful.domain.shape import clean_text, encode_json
 from roomful.domain.usage import Usage
 from roomful.models import faults
-from roomful.models.chunks import WIRE_LIMIT, CallDelta, Chunk, FunctionPiece, Lines, decode_chunk
+from roomful.models.chunks import (
+    WIRE_LIMIT,
+    CallDelta,
+    Chunk,
+    FunctionPiece,
+    Lines,
+    decode_chunk,
+    decode_text,
+)
 
 CALL_LIMIT = 10 * 1024 * 1024
 ANSWER_LIMIT = 16 * 1024 * 1024
@@ -23,6 +31,10 @@ _TEXT = -1
 _REASONING = -2
 _NOTHING = -3
 _NO_FUNCTION = FunctionPiece()
+TRIES = 4
+"""How often it is looked for what all chunks of a text or a call have in common. With some servers that is
+nothing."""
+_OTHER = "another text"
 
 
 class _Call:
@@ -38,6 +50,20 @@ class _Call:
         self.begun = False
         self.held: list[str] = []
         self.size = 0
+
+
+class _Mould:
+    """What is around a text in every chunk that brings nothing else, up to its quotes: chunks that are the
+    same but for the text need not be taken apart."""
+
+    __slots__ = ("before", "behind", "call", "first", "last")
+
+    def __init__(self, before: bytes, behind: bytes, call: _Call | None) -> None:
+        self.before = before
+        self.behind = behind
+        self.call = call
+        self.first = len(before)
+        self.last = -len(behind)
 
 
 class Answer:
@@ -64,43 +90,37 @@ class Answer:
         self._kind = _NOTHING
         self._pieces: list[str] = []
         self._out: list[ModelDelta] = []
+        self._mould: _Mould | None = None
+        self._tries = TRIES
 
     def more(self, data: bytes) -> CallPiece | TextPiece | None:
         """The piece, if a read is one chunk that brings only more of a text or of an open call, as most are.
         None: `feed` takes it."""
-        lines, read = self._lines, len(data)
-        if lines.held or lines.lossy or data[:5] != b"data:" or data.find(b"\n") != read - 2:
+        lines, mould = self._lines, self._mould
+        if lines.held or lines.lossy:
             return None
-        try:
-            chunk = decode_chunk(data[5:])
-        except (ValueError, RecursionError):
-            return None
-        choice = chunk.choices[0] if chunk.choices else None
-        if choice is None or choice.finish_reason or chunk.usage is not None or chunk.error:
-            return None
-        delta = choice.delta
-        if delta is None or delta.reasoning_content or delta.reasoning or data[-1:] != b"\n":
-            return None
-        call, text = None, delta.content
-        if delta.tool_calls:
-            piece = delta.tool_calls[0]
-            call, function = self._by_key.get(piece.index or 0), piece.function
-            if call is None or not call.begun or not call.opened or text or len(delta.tool_calls) > 1:
+        call, text = None, ""
+        if mould is not None and data.startswith(mould.before) and data.endswith(mould.behind):
+            try:
+                call, text = mould.call, decode_text(b'"%b"' % data[mould.first : mould.last])
+            except ValueError:
+                text = ""  # What is there is no text; it is read as anything else.
+        if not text:
+            found = self._only(data)
+            if found is None:
                 return None
-            if piece.index is None or piece.id or function is None or function.name:
-                return None
-            text = function.arguments
-        if not text or not isinstance(text, str):
-            return None
-        length = self._size + len(text)
-        if length > ANSWER_LIMIT or lines.size + read > WIRE_LIMIT:
+            call, text = found
+            if self._tries:
+                self._cast(data, call, text)
+        size = len(text)
+        if self._size + size > ANSWER_LIMIT or lines.size + len(data) > WIRE_LIMIT:
             return None
         if call is not None:
-            if call.size + len(text) > CALL_LIMIT:
+            if call.size + size > CALL_LIMIT:
                 return None
-            call.size += len(text)
-        self._size = length
-        lines.size += read
+            call.size += size
+        self._size += size
+        lines.size += len(data)
         return TextPiece(text) if call is None else CallPiece(call.index, text)
 
     def feed(self, data: bytes) -> list[ModelDelta]:
@@ -156,6 +176,40 @@ class Answer:
         if self._usage is not None:
             self._out.append(UsageReport(self._usage))
 
+    def _only(self, data: bytes) -> "tuple[_Call | None, str] | None":
+        """The call and its text, or a text of no call, if there is nothing else in a read."""
+        if data[:5] != b"data:" or data.find(b"\n") != len(data) - 2 or data[-1:] != b"\n":
+            return None
+        try:
+            chunk = decode_chunk(data[5:])
+        except (ValueError, RecursionError):
+            return None
+        choice = chunk.choices[0] if chunk.choices else None
+        if choice is None or choice.finish_reason or chunk.usage is not None or chunk.error:
+            return None
+        delta = choice.delta
+        if delta is None or delta.reasoning_content or delta.reasoning:
+            return None
+        if not delta.tool_calls:
+            return (None, delta.content) if delta.content else None
+        piece = delta.tool_calls[0]
+        function = piece.function
+        if delta.content or len(delta.tool_calls) > 1 or piece.id or piece.index is None or function is None:
+            return None
+        call, text = self._by_key.get(piece.index), function.arguments
+        if call is None or not call.begun or not call.opened or function.name or not isinstance(text, str):
+            return None
+        return (call, text) if text else None
+
+    def _cast(self, data: bytes, call: _Call | None, text: str) -> None:
+        """Most servers send the same bytes around every text. Whether these are around this one is seen by
+        putting another in its place."""
+        self._tries -= 1
+        self._mould = None
+        before, found, behind = data.rpartition(text.encode())
+        if found and self._only(before + _OTHER.encode() + behind) == (call, _OTHER):
+            self._mould = _Mould(before, behind, call)
+
     def _take(self, chunk: Chunk) -> None:
         if chunk.choices:
             choice = chunk.choices[0]
@@ -208,6 +262,7 @@ class Answer:
             if len(self._calls) >= CALLS_LIMIT:
                 raise faults.too_large(self._model, f"more than {CALLS_LIMIT} tool calls")
             call = _Call(len(self._calls), piece.id or "")
+            self._mould, self._tries = None, TRIES
             self._calls.append(call)
             self._by_key[key] = call
             if piece.index is None:

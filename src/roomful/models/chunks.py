@@ -62,6 +62,7 @@ class Chunk(msgspec.Struct, gc=False):
 
 
 decode_chunk = msgspec.json.Decoder(Chunk).decode
+decode_text = msgspec.json.Decoder(str).decode
 _decode_object = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 
 
