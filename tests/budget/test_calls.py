@@ -22,9 +22,9 @@ DELTAS = 200
 FIRST = 20
 """From here on they are counted, for so many."""
 COUNTED = 150
-MOST = {"post": 21, "space": 29}
-"""For who posted and watches what comes of it, and for who follows the space. What is not called for every
-delta, as when what grew is saved, does not count."""
+MOST = 14
+"""For who posted and watches what comes of it, and for who follows the space. What is not called for most
+deltas, as when what grew is saved, does not count."""
 PACKAGE = str(Path(roomful.__file__).parent)
 
 
@@ -75,6 +75,6 @@ def test_a_delta_goes_through_few_functions(tmp_path: Path, calls: Calls, by: st
                 if line == "event: run.completed":
                     break
     assert seen >= DELTAS - 10, f"{DELTAS} deltas came as {seen}"
-    for_each = {name: count / COUNTED for name, count in calls.made.items() if count >= COUNTED}
+    for_each = {name: round(count / COUNTED) for name, count in calls.made.items() if count > COUNTED / 2}
     assert for_each
-    assert sum(for_each.values()) <= MOST[by], for_each
+    assert sum(for_each.values()) <= MOST, for_each

@@ -1,6 +1,7 @@
 """The in-process bus: order, windows, slow readers."""
 
 import asyncio
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -8,6 +9,7 @@ import pytest
 from roomful.bus import channel
 from roomful.bus.channel import CROWD, LAG_BYTES, LAG_EVENTS, WINDOW_EVENTS, MemorySubscription
 from roomful.bus.memory import FOLLOWED_SECONDS, SWEEP, MemoryBus
+from roomful.domain.arguments import Growth
 from roomful.domain.events import Announcement, MessageChanged, Position, RunChanged, TextDelta
 from roomful.domain.messages import Message
 from roomful.domain.ports import Entry
@@ -27,6 +29,19 @@ class Hands:
 
     def iso(self) -> str:
         return ""
+
+
+class Hearing:
+    """An ear that is told of news and knows no shorter way."""
+
+    def __init__(self, hear: Callable[[Entry | None], bool]) -> None:
+        self._hear = hear
+
+    def pass_on(self, word: Entry | None) -> bool:
+        return self._hear(word)
+
+    def lane(self, growth: Growth) -> None:
+        """None."""
 
 
 def _bus() -> tuple[MemoryBus, Hands]:
@@ -269,7 +284,7 @@ def test_a_few_readers_hear_a_word_before_whoever_said_it_goes_on(size: int, at_
             return True
 
         for one in readers:
-            one.on_news = count
+            one.ear = Hearing(count)
         bus.publish("s", [_ended("r1")])
         bus.publish("s", [_ended("r2")])
         assert told == [0]
@@ -356,7 +371,7 @@ def test_a_narrowed_reader_who_waits_is_told_a_word_and_need_not_take_it() -> No
                 told.append(_said(word) if word is not None else f"took {_taken(narrow)}")
             return is_clear
 
-        narrow.on_news = hear
+        narrow.ear = Hearing(hear)
         waiting = asyncio.create_task(narrow.wait(10))
         await asyncio.sleep(0)
         bus.publish("s", [_said_by("run_1", "one")])

@@ -4,6 +4,7 @@ import contextlib
 import sqlite3
 
 import msgspec
+import pytest
 
 from roomful.domain.messages import Message, ToolCallPart
 from tests.budget.counted import CARD
@@ -24,14 +25,16 @@ def _stored(house: Roomful) -> str:
     return parts[0].args["title"] if parts and parts[0].args else ""
 
 
-def test_what_a_call_has_written_is_stored_while_it_goes_on(house: Roomful) -> None:
+@pytest.mark.parametrize("is_watched", [False, True])
+def test_what_a_call_has_written_is_stored_while_it_goes_on(house: Roomful, is_watched: bool) -> None:
     with FakeOpenAI([Answer(call("card", WRITTEN, size=SIZE), held=True), Answer(text("So."))]) as model:
         ada = house.person("ada")
         space_id = house.space("room", "ada", house.agent("helper", openai(model.base_url), CARD))
-        ada.say(space_id, "go")
-        for least in (6, 16, 26):
-            model.release(times=10)
-            wait_until(lambda characters=least * SIZE: len(_stored(house)) >= characters)
-            assert WRITTEN["title"].startswith(_stored(house))
-        model.release(times=40)
-        wait_until(lambda: _stored(house) == WRITTEN["title"])
+        with ada.listen(space_id, args="ops") if is_watched else contextlib.nullcontext():
+            ada.say(space_id, "go")
+            for least in (6, 16, 26):
+                model.release(times=10)
+                wait_until(lambda characters=least * SIZE: len(_stored(house)) >= characters)
+                assert WRITTEN["title"].startswith(_stored(house))
+            model.release(times=40)
+            wait_until(lambda: _stored(house) == WRITTEN["title"])

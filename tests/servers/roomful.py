@@ -267,8 +267,15 @@ class Listener:
     """Reads a stream in a thread, so that a test can wait for what should come. Entered once it is open."""
 
     def __init__(
-        self, caller: Caller, path: str, last: str | None = None, params: Mapping[str, str] | None = None
+        self,
+        caller: Caller,
+        path: str,
+        last: str | None = None,
+        params: Mapping[str, str] | None = None,
+        *,
+        posts: Mapping[str, Any] | None = None,
     ) -> None:
+        """`posts`: what is posted there, to watch what comes of it."""
         self.events: list[Event] = []
         self.ended = False
         self.status = 0
@@ -278,7 +285,11 @@ class Listener:
             headers["last-event-id"] = last
         self._client = httpx.Client(timeout=httpx.Timeout(PATIENCE), verify=False)
         self._request = self._client.build_request(
-            "GET", caller.house.url + path, headers=headers, params=dict(params or {})
+            "GET" if posts is None else "POST",
+            caller.house.url + path,
+            headers=headers,
+            params=dict(params or {}),
+            json=posts,
         )
         self._response: httpx.Response | None = None
         self._thread = threading.Thread(target=self._read, daemon=True)

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from roomful.web import connection
-from tests.servers.fake_openai import Answer, FakeOpenAI, text
+from tests.budget.counted import CARD
+from tests.servers.fake_openai import Answer, FakeOpenAI, call, text
 from tests.servers.inhouse import InHouse
 from tests.servers.roomful import openai
 
@@ -31,16 +32,24 @@ class Choppy(connection.Flow):
         assert not value
 
 
-@pytest.mark.parametrize("way", ["post", "chat"])
+def _heard(told: dict[str, Any], data: str) -> str:
+    if "ops" in told:
+        return "".join(value for _, _, value in told["ops"])
+    return told.get("delta", "") if "offset" in told or "text-delta" in data else ""
+
+
+@pytest.mark.parametrize("way", ["post", "call", "chat"])
 def test_no_word_is_lost_or_told_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, way: str) -> None:
     monkeypatch.setattr(connection, "Flow", Choppy)
-    with FakeOpenAI([Answer(text(SAID, size=9), held=True)]) as model, InHouse(tmp_path) as house:
+    chunks = call("card", {"title": SAID}, size=9) if way == "call" else text(SAID, size=9)
+    answers = [Answer(chunks, held=True), Answer(text(""))]
+    with FakeOpenAI(answers) as model, InHouse(tmp_path) as house:
         ada = house.person("ada")
-        agent = house.agent("helper", openai(model.base_url), speaks="both")
+        agent = house.agent("helper", openai(model.base_url), CARD, speaks="both")
         space_id = house.space("room", "ada", agent)
         headers = {"authorization": f"Bearer {ada.token}", "accept": "text/event-stream"}
-        if way == "post":
-            path, body = f"/api/spaces/{space_id}/messages", {"text": "go"}
+        if way != "chat":
+            path, body = f"/api/spaces/{space_id}/messages?args=ops", {"text": "go"}
         else:
             said = {"id": "m1", "role": "user", "parts": [{"type": "text", "text": "go"}]}
             path, body = "/api/chat", {"id": space_id, "messages": [said], "trigger": "submit-message"}
@@ -51,6 +60,5 @@ def test_no_word_is_lost_or_told_twice(tmp_path: Path, monkeypatch: pytest.Monke
                 model.release(times=1)
                 data = line.removeprefix("data: ")
                 if data != line and data.startswith("{"):
-                    told = json.loads(data)
-                    heard.append(told.get("delta", "") if "offset" in told or "text-delta" in data else "")
+                    heard.append(_heard(json.loads(data), data))
     assert "".join(heard) == SAID

@@ -15,14 +15,14 @@ from roomful.domain.events import (
     RunChanged,
     TextDelta,
 )
-from roomful.domain.ports import Entry
+from roomful.domain.ports import Ear, Entry
 from roomful.domain.wire import Form, frame
 
 LAG_EVENTS = 1024
 LAG_BYTES = 1024 * 1024
 WINDOW_EVENTS = 4 * LAG_EVENTS
 WINDOW_BYTES = 4 * LAG_BYTES
-_FRAME_BYTES = 96
+FRAME_BYTES = 96
 _VALUE_BYTES = 64
 """About what a word takes on the wire besides its text."""
 CROWD = 32
@@ -97,31 +97,35 @@ class Channel:
             if announcement.encoded is None and (self.readers or self.relays or not is_word):
                 announcement.encoded = {}
             if isinstance(event, CallInput):  # A word is not encoded just to be weighed.
-                size = _FRAME_BYTES
+                size = FRAME_BYTES
                 for _, _, value in event.ops:
                     size += len(value) if isinstance(value, str) else _VALUE_BYTES
             elif isinstance(event, TextDelta):
-                size = _FRAME_BYTES + len(event.delta)
+                size = FRAME_BYTES + len(event.delta)
             else:
                 size = len(frame(announcement, Form.OPS))
-            self.head += 1
-            self.volume += size
-            self.kept += size
-            entry = Entry(self.head, announcement, size)
-            self.entries.append(entry)
+            entry = self.keep(announcement, size)
             if self.branches:
                 run_id = announcement.run_id if is_word else None
                 wanting = self._wanting(announcement) if run_id is None else self.branches_of.get(run_id, ())
                 for branch in tuple(wanting):
                     branch.take_in(entry, is_word)
-        while len(self.entries) > WINDOW_EVENTS or self.kept > WINDOW_BYTES:
-            self.kept -= self.entries.popleft().size
         if self.readers:
             self.notice(is_word=isinstance(announcements[-1].event, WORDS))
         else:
             self.shown, self.shown_volume = self.head, self.volume
         for relay in self.relays.values():
             relay.extend(announcements)
+
+    def keep(self, announcement: Announcement, size: int) -> Entry:
+        self.head += 1
+        self.volume += size
+        self.kept += size
+        entry = Entry(self.head, announcement, size)
+        self.entries.append(entry)
+        while len(self.entries) > WINDOW_EVENTS or self.kept > WINDOW_BYTES:
+            self.kept -= self.entries.popleft().size
+        return entry
 
     def notice(self, *, is_word: bool) -> None:
         """A few readers are told of a word at once, and of all else that comes in one turn of the event loop
@@ -238,106 +242,105 @@ class Branch(Channel):
 
 class MemorySubscription:
     __slots__ = (
-        "_log",
-        "_offset",
-        "_seconds",
         "_timer",
-        "_until",
-        "_volume",
-        "_waiter",
         "cut",
+        "ear",
+        "log",
+        "offset",
         "on_cut",
-        "on_news",
+        "seconds",
+        "until",
+        "volume",
+        "waiter",
     )
 
     def __init__(self, log: Channel, offset: int) -> None:
-        self._log = log
-        self._offset = offset
-        self._volume = log.volume
-        self._waiter: asyncio.Future[bool] | None = None
+        self.log = log
+        self.offset = offset
+        self.volume = log.volume
+        self.waiter: asyncio.Future[bool] | None = None
         self._timer: asyncio.TimerHandle | None = None
         """Outlives a wait: one that is rarely too long sets it once in that time, not once an event."""
-        self._seconds = 0.0
-        self._until = 0.0
+        self.seconds = 0.0
+        self.until = 0.0
         self.cut: CutReason | None = None
         self.on_cut: Callable[[], None] | None = None
         """Called when a reader is cut while it may be stuck in a write."""
-        self.on_news: Callable[[Entry | None], bool] | None = None
-        """Called instead of waking who waits when there is something to take, or with a word that need not
-        be taken then; False: it has to be woken."""
+        self.ear: Ear | None = None
+        """Told of news instead of waking who waits for them."""
         log.readers[self] = None
 
     def take(self) -> list[Entry]:
-        if self._offset == self._log.head:
+        if self.offset == self.log.head:
             return []
-        entries = self._log.since(self._offset)
-        self._offset, self._volume = self._log.head, self._log.volume
+        entries = self.log.since(self.offset)
+        self.offset, self.volume = self.log.head, self.log.volume
         return entries
 
     async def wait(self, seconds: float) -> bool:
-        if self.cut or self._offset < self._log.shown:
+        if self.cut or self.offset < self.log.shown:
             return True
         loop = asyncio.get_running_loop()
-        self._seconds = seconds
-        self._until = loop.time() + seconds
-        if self._timer is not None and self._timer.when() > self._until:
+        self.seconds = seconds
+        self.until = loop.time() + seconds
+        if self._timer is not None and self._timer.when() > self.until:
             self._stop_timer()
         if self._timer is None:
-            self._timer = loop.call_at(self._until, self._look_at_clock)
-        self._waiter = waiter = loop.create_future()
+            self._timer = loop.call_at(self.until, self._look_at_clock)
+        self.waiter = waiter = loop.create_future()
         try:
             return await waiter
         finally:
-            self._waiter = None
+            self.waiter = None
 
     def narrow(self, run_ids: Iterable[str], message_ids: Iterable[str] = ()) -> None:
-        assert self._offset == self._log.head, "what was there has been taken"
+        assert self.offset == self.log.head, "what was there has been taken"
         if self.cut is None:
-            self._log.leave(self)
-            self._log = Branch(self._log, (*run_ids, *message_ids))
-            self._offset = self._volume = 0
-            self._log.readers[self] = None
+            self.log.leave(self)
+            self.log = Branch(self.log, (*run_ids, *message_ids))
+            self.offset = self.volume = 0
+            self.log.readers[self] = None
 
     def notice(self, word: Entry | None = None) -> bool:
         """There is something to take, or this word: whether nobody has to take it any more."""
-        channel, waiter = self._log, self._waiter
-        if channel.head - self._offset > LAG_EVENTS or channel.volume - self._volume > LAG_BYTES:
+        channel, waiter = self.log, self.waiter
+        if channel.head - self.offset > LAG_EVENTS or channel.volume - self.volume > LAG_BYTES:
             self.close("slow")
             return True
         if waiter is None or waiter.done():
             return False
         try:
-            is_told = self.on_news is not None and self.on_news(word)
+            is_told = self.ear is not None and self.ear.pass_on(word)
         except Exception:  # an outermost seam: what is wrong with one reader is not the others' trouble
             log.exception("a reader could not be told what came")
             self.close("slow")
             return True
         if is_told:
-            self._until = waiter.get_loop().time() + self._seconds
+            self.until = waiter.get_loop().time() + self.seconds
         elif word is None and not waiter.done():
             waiter.set_result(True)
         return is_told
 
     def close(self, reason: CutReason = "closed") -> None:
-        self._log.leave(self)
+        self.log.leave(self)
         if self.cut is not None:
             return
         self.cut = reason
         self._stop_timer()
-        if self._waiter is not None and not self._waiter.done():
-            self._waiter.set_result(True)
+        if self.waiter is not None and not self.waiter.done():
+            self.waiter.set_result(True)
         if self.on_cut is not None:
             self.on_cut()
 
     def _look_at_clock(self) -> None:
         self._timer = None
-        if self._waiter is None or self._waiter.done():
+        if self.waiter is None or self.waiter.done():
             return
-        loop = self._waiter.get_loop()
-        if loop.time() < self._until:
-            self._timer = loop.call_at(self._until, self._look_at_clock)
+        loop = self.waiter.get_loop()
+        if loop.time() < self.until:
+            self._timer = loop.call_at(self.until, self._look_at_clock)
         else:
-            self._waiter.set_result(False)
+            self.waiter.set_result(False)
 
     def _stop_timer(self) -> None:
         if self._timer is not None:

@@ -4,6 +4,8 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 
 from roomful.bus.channel import Channel, MemorySubscription
+from roomful.bus.lane import MemoryLane, straight_to
+from roomful.domain.arguments import Growth
 from roomful.domain.events import Announcement, CutReason, Position
 from roomful.domain.ports import Clock
 
@@ -32,6 +34,10 @@ class MemoryBus:
             log.extend(announcements)
         else:
             self._leave(channel)
+
+    def lane(self, channel: str, growth: Growth) -> MemoryLane | None:
+        log = self._channels.get(channel)
+        return straight_to(log, growth) if log is not None else None
 
     def position(self, channel: str) -> Position:
         log = self._followed(channel)

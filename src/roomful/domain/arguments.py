@@ -7,10 +7,20 @@ built later, only if somebody asks.
 from collections.abc import Sequence
 from typing import Literal, TypeAlias, cast
 
+import msgspec
+
 from roomful.domain.shape import Json
 
 Op: TypeAlias = tuple[Literal["append", "set"], str, Json]
 """`append` adds characters to the string at a JSON pointer, making it if need be; `set` puts a value."""
+
+
+class Growth(msgspec.Struct, frozen=True):
+    """An argument that is being written: the one at a JSON pointer, of a call that a run makes."""
+
+    run_id: str
+    call_id: str
+    path: str
 
 
 def pointer(key: str) -> str:

@@ -36,7 +36,7 @@ from roomful.domain.spaces import Member
 from roomful.domain.trails import Child, ChildCall
 
 
-class _Growing:
+class Growing:
     """A part that still streams: what it grows by is kept in pieces, and joined only when somebody looks."""
 
     __slots__ = ("arguments", "length", "mark", "part", "pieces", "so_far", "texts")
@@ -102,7 +102,8 @@ class SpaceView:
 
     def __init__(self, *, open_only: bool = False, is_writers: bool = False) -> None:
         self._messages: dict[str, Message] = {}
-        self._growing: dict[str, _Growing] = {}
+        self.growing: dict[str, Growing] = {}
+        """By part, and by the call whose arguments are written."""
         self._open_only = open_only
         self._is_writers = is_writers
         self.members: dict[str, Member] = {}
@@ -126,11 +127,11 @@ class SpaceView:
     def forget(self, message_id: str) -> None:
         if (message := self._messages.pop(message_id, None)) is not None:
             for part in message.parts:
-                self._growing.pop(_key(part), None)
+                self.growing.pop(_key(part), None)
 
     def messages(self) -> list[Message]:
         """Every message by its place, with all that was written so far."""
-        for growing in self._growing.values():
+        for growing in self.growing.values():
             growing.settle()
         return sorted(self._messages.values(), key=lambda message: message.seq)
 
@@ -142,13 +143,13 @@ class SpaceView:
         message = self._messages.get(message_id)
         if message is not None:
             for part in message.parts:
-                if (growing := self._growing.get(_key(part))) is not None:
+                if (growing := self.growing.get(_key(part))) is not None:
                     growing.settle()
         return message
 
     def is_growing(self, event: TextDelta | TextEnded | CallInput) -> bool:
         key = event.tool_call_id if isinstance(event, CallInput) else event.part_id
-        return key in self._growing
+        return key in self.growing
 
     @property
     def is_empty(self) -> bool:
@@ -157,7 +158,7 @@ class SpaceView:
     def follow_arguments(self, event: CallInput) -> None:
         """For an event that came with its operations only: notes in it the arguments as they are then. To be
         called before it is applied."""
-        growing = self._growing.get(event.tool_call_id)
+        growing = self.growing.get(event.tool_call_id)
         if growing is None or not isinstance(growing.part, ToolCallPart):
             return
         if growing.arguments is None:
@@ -169,10 +170,10 @@ class SpaceView:
     def apply(self, event: SpaceEvent) -> None:
         match event:
             case TextDelta():
-                if (growing := self._growing.get(event.part_id)) is not None:
+                if (growing := self.growing.get(event.part_id)) is not None:
                     growing.add_text(event)
             case CallInput():
-                if (growing := self._growing.get(event.tool_call_id)) is None:
+                if (growing := self.growing.get(event.tool_call_id)) is None:
                     return
                 if event.so_far is not None:
                     growing.so_far, growing.mark = event.so_far, None if self._is_writers else event.mark
@@ -228,17 +229,17 @@ class SpaceView:
         self._grow(part)
 
     def _grow(self, part: Part) -> None:
-        growing = _Growing(part)
+        growing = Growing(part)
         if not isinstance(part, ToolCallPart):
             growing.length = len(part.text)
-        self._growing[_key(part)] = growing
+        self.growing[_key(part)] = growing
 
     def _end_text(self, event: TextEnded) -> None:
-        if (growing := self._growing.pop(event.part_id, None)) is not None:
+        if (growing := self.growing.pop(event.part_id, None)) is not None:
             growing.settle().status = "complete"
 
     def _settle_call(self, event: CallReady | CallCompleted | CallFailed) -> None:
-        if (growing := self._growing.pop(event.tool_call_id, None)) is not None and event.args is UNSET:
+        if (growing := self.growing.pop(event.tool_call_id, None)) is not None and event.args is UNSET:
             growing.settle()
         message = self._messages.get(event.message_id)
         if message is None:
@@ -257,7 +258,7 @@ class SpaceView:
         for message in self._messages.values():
             for index, part in enumerate(message.parts):
                 if part.id == part_id:
-                    self._growing.pop(_key(part), None)
+                    self.growing.pop(_key(part), None)
                     message.parts[index] = emptied = empty_part(part)
                     self._grow(emptied)
 
@@ -265,7 +266,7 @@ class SpaceView:
         """Parts that it does not name go on growing. What grows here is not the event's own, which others
         have still to read."""
         for part in changed.parts:
-            self._growing.pop(_key(part), None)
+            self.growing.pop(_key(part), None)
         known = self._messages.get(changed.id)
         if self._open_only and (known is None or changed.status == "final"):
             self.forget(changed.id)

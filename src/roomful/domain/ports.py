@@ -6,6 +6,7 @@ from typing import Any, Protocol, TypeAlias, TypeVar
 import msgspec
 
 from roomful.domain.agents import Agent, ModelRef
+from roomful.domain.arguments import Growth
 from roomful.domain.audit import Audited, AuditQuery
 from roomful.domain.blobs import Blob
 from roomful.domain.changes import Change
@@ -298,15 +299,39 @@ class Entry(msgspec.Struct, frozen=True, gc=False):
     """In bytes on the wire, more or less."""
 
 
+Tell: TypeAlias = Callable[[int, str], bool]
+"""Sends a reader the next characters of one argument, with their place in the log. False: not now."""
+
+
+class Lane(Protocol):
+    """A straight way for more of one argument to the only one who reads it."""
+
+    def say(self, announcement: Announcement, text: str) -> bool:
+        """The same as to publish it. False, and nothing is done, if the way is not straight any more."""
+        ...
+
+
+class Ear(Protocol):
+    """Hears of what comes for a reader on the spot."""
+
+    def pass_on(self, word: Entry | None) -> bool:
+        """There is something to take, or this word, which need not be taken then. False: who waits has to be
+        woken for it."""
+        ...
+
+    def lane(self, growth: Growth) -> Tell | None:
+        """A way to tell the reader more of one argument, which everybody may hear; None: there is none."""
+        ...
+
+
 class Subscription(Protocol):
     """One reader of one channel, from a position on. No queue: a place in the channel's log."""
 
     cut: CutReason | None
     on_cut: Callable[[], None] | None
     """Called when a reader is cut while it may be stuck in a write."""
-    on_news: Callable[[Entry | None], bool] | None
-    """Called instead of waking who waits when there is something to take, or with a word that need not be
-    taken then; False: it has to be woken."""
+    ear: Ear | None
+    """Told of news instead of waking who waits for them."""
 
     def take(self) -> list[Entry]:
         """What came since the last call; empty when there is nothing."""
@@ -333,6 +358,10 @@ class Bus(Protocol):
     """
 
     def publish(self, channel: str, announcements: Sequence[Announcement]) -> None: ...
+    def lane(self, channel: str, growth: Growth) -> Lane | None:
+        """To the one who would hear of it, if there is just one and it has heard all before it."""
+        ...
+
     def position(self, channel: str) -> Position:
         """The place behind the newest entry."""
         ...

@@ -5,7 +5,7 @@ from typing import Final
 
 import msgspec
 
-from roomful.domain.arguments import Op
+from roomful.domain.arguments import Growth, Op
 from roomful.domain.events import WORDS, Announcement, CallCompleted, CallInput, SpaceEvent, TextDelta
 from roomful.domain.shape import Json, encode_json
 
@@ -64,6 +64,17 @@ def frame(announcement: Announcement, form: int) -> bytes:
     if encoded is not None:
         encoded[(form, space_id) if names_space else form] = made
     return made
+
+
+def growth_frame(growth: Growth, form: int) -> tuple[bytes, bytes] | None:
+    """What is before and behind the text, as JSON, in the frames of more of one argument. None in a form that
+    tells arguments whole, or names the space."""
+    if form & _MATTERS[CallInput] != Form.OPS:
+        return None
+    told = _Ops(growth.call_id, (("append", growth.path, ""),))
+    whole = b"event: %b\ndata: %b\n" % (CallInput.type.encode(), encode_json(told))
+    before, _, behind = whole.rpartition(b'""')
+    return before, behind
 
 
 def one_frame(name: str, data: bytes, position: str | None = None) -> bytes:

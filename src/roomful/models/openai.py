@@ -128,7 +128,10 @@ class _Answering:
                 self._fail_by_status()
         elif not self.over.done():
             more = self._answer.more(data)
-            self._tell(self._answer.feed(data) if more is None else [more])
+            if more is None:
+                self._tell(self._answer.feed(data))
+            else:
+                self._pass_on([more])
 
     def end(self, why: Exception | None) -> None:
         model = self._request.ref.name
@@ -144,17 +147,21 @@ class _Answering:
             self._tell(self._answer.finish())
 
     def _tell(self, batch: Sequence[ModelDelta]) -> None:
-        if batch:
-            self._heard_at = self._loop.time()
-            try:
-                self._in_context(self._hear, batch)
-            except Exception as error:  # noqa: BLE001 (whoever asked gets it)
-                self._fail(error)
-                return
+        if batch and not self._pass_on(batch):
+            return
         if self._answer.fault is not None:
             self._fail(self._answer.fault)
         elif self._answer.ended:
             self.over.set_result(None)
+
+    def _pass_on(self, batch: Sequence[ModelDelta]) -> bool:
+        self._heard_at = self._loop.time()
+        try:
+            self._in_context(self._hear, batch)
+        except Exception as error:  # noqa: BLE001 (whoever asked gets it)
+            self._fail(error)
+            return False
+        return True
 
     def _look(self) -> None:
         """Whoever did not come to read for so long reads first what is there."""

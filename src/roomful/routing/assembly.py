@@ -14,8 +14,12 @@ from roomful.domain.tools import TextShape, ToolCallShape, ToolSpec, Visibility
 from roomful.routing.route import Route, RouteFinder, Settled
 from roomful.routing.scanner import ArgumentScanner, Broken, Closed, Key, Piece, TextEnd, Token, Value
 from roomful.spaces.flow import refusal
+from roomful.spaces.lane import CallLane
 from roomful.spaces.voice import Voice
 from roomful.tools import check_arguments, strip_routing
+
+LOOK_AFTER = 16
+"""After so many words that had no straight way to their reader it is looked for another."""
 
 
 class Assembly:
@@ -65,6 +69,9 @@ class Assembly:
             spec.shape.from_arg if spec is not None and isinstance(spec.shape, TextShape) else None
         )
         self._has_text = False
+        self._lane: CallLane | None = None
+        """For more of what is being written."""
+        self._looks = 0
         self._is_judged = False
         self._is_judged_here = False
         self._length = 0
@@ -110,14 +117,25 @@ class Assembly:
             return
         so_far = self._so_far  # More of what is being written and seen: there is nothing to decide.
         so_far.append(text)
+        is_followed = self._voice.is_followed()
+        if self._lane is not None and not is_followed and self._lane.say(text, so_far):
+            return
         ops: tuple[Op] = (("append", self._path, text),)
-        if self._voice.is_followed():
+        if is_followed:
             self._tell_run(ops)
-        if self._shows_args:
-            event = CallInput(self.call_id, ops, so_far, so_far.mark)
-            self._voice.say_more(self._shown_in, event, self._audience)
-        else:
+        if not self._shows_args:
             self._show(ops)
+            return
+        event = CallInput(self.call_id, ops, so_far, so_far.mark)
+        self._voice.say_more(self._shown_in, event, self._audience)
+        self._looks -= 1
+        if self._looks <= 0 and not is_followed:
+            self._look_for_lane()
+
+    def _look_for_lane(self) -> None:
+        """Not at every word: often there is none, and one that was found is good for most of them."""
+        self._lane = self._voice.lane(self._shown_in, self.call_id, self._path, self._audience)
+        self._looks = LOOK_AFTER
 
     def finish(self) -> None:
         """The model has moved on: whatever is not whole by now never will be."""
@@ -183,6 +201,7 @@ class Assembly:
 
     def _begin(self, key: str, ops: list[Op]) -> None:
         self._writing, self._path = key, pointer(key)
+        self._lane, self._looks = None, 0
         self._so_far.begin_text(key)
         if key in self._seen:
             ops.append(("set", self._path, ""))

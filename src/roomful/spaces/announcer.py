@@ -6,6 +6,7 @@ from typing import Protocol
 
 import msgspec
 
+from roomful.domain.arguments import Growth
 from roomful.domain.events import (
     WORDS,
     Announce,
@@ -29,6 +30,7 @@ from roomful.domain.fold import SpaceView
 from roomful.domain.messages import Message, Part
 from roomful.domain.ports import Bus
 from roomful.domain.runs import Run
+from roomful.spaces.lane import Straight
 
 STARTS = (TextStarted, CallStarted)
 _PER_SPACE = (CallStarted, CallInput, CallReady, CallCompleted, CallFailed)
@@ -74,6 +76,8 @@ class Announcer:
         self._own: set[str] = set()
         """The messages that grow because of a run that is driven here."""
         self._listeners: list[tuple[Announce, Collection[object]]] = []
+        self._listened: list[Collection[object]] = []
+        """What words are told for: if all of these are empty, nobody but readers hears them."""
         self._company: Company | None = None
         self.on_growing: Callable[[str, bool], None] | None = None
         """Called when the first message of a space grows here, and when none does any more."""
@@ -82,6 +86,7 @@ class Announcer:
         """Called with everything that is announced from here on, after its readers here. While `words_for` is
         empty, words that a run says are left out."""
         self._listeners.append((listener, words_for))
+        self._listened.append(words_for)
 
     def share_with(self, company: Company) -> None:
         self._company = company
@@ -107,6 +112,14 @@ class Announcer:
         for listener, words_for in self._listeners:
             if words_for:
                 listener([announcement])
+
+    def straight(self, space_id: str, growth: Growth) -> Straight | None:
+        """For who goes on with one argument, as long as one reader hears it and nobody else."""
+        view = self._views.get(space_id)
+        if view is None or any(self._listened):
+            return None
+        lane = self._bus.lane(space_channel(space_id), growth)
+        return Straight(lane, view.growing, self._listened) if lane is not None else None
 
     def adopt(self, message: Message) -> None:
         """A message that was parked grows again: readers see it from memory as of now."""

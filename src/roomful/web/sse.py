@@ -2,16 +2,18 @@
 
 import asyncio
 from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 from weakref import WeakValueDictionary
 
 from starlette.types import Message, Receive, Scope, Send
 
+from roomful.domain.arguments import Growth
 from roomful.domain.entities import Principal
 from roomful.domain.errors import RoomfulError
 from roomful.domain.events import CutReason, MemberLeft
-from roomful.domain.ports import Entry, Subscription
-from roomful.domain.wire import frame, one_frame
+from roomful.domain.ports import Entry, Subscription, Tell
+from roomful.domain.shape import encode_json
+from roomful.domain.wire import EVENT_LIMIT, frame, growth_frame, one_frame
 from roomful.web.auth import Credential
 from roomful.web.headers import API_HEADERS
 from roomful.web.line import FAREWELL_SECONDS, Line
@@ -63,8 +65,23 @@ class Feed(Protocol):
     def close(self) -> None: ...
 
 
+@runtime_checkable
+class PlainFeed(Protocol):
+    """One whose frames of more of an argument, which everybody may see, differ in offset and text alone."""
+
+    def growth(self, growth: Growth) -> tuple[bytes, bytes, bytes] | None:
+        """What is before the offset, between it and the text, and behind that. None: not of this one."""
+        ...
+
+
 def frame_of(entry: Entry, epoch: str, form: int) -> bytes:
     return b"id: %b.%d\n%b\n" % (epoch.encode(), entry.offset, frame(entry.announcement, form))
+
+
+def growth_of(growth: Growth, epoch: str, form: int) -> tuple[bytes, bytes, bytes] | None:
+    """The same for more of one argument: what is around the offset and the text, as JSON."""
+    around = growth_frame(growth, form)
+    return (b"id: %b." % epoch.encode(), b"\n" + around[0], around[1] + b"\n") if around is not None else None
 
 
 class SharedFrames:
@@ -177,7 +194,7 @@ class EventStream:
     async def _tell(self, subscription: Subscription, send: Send) -> Subscription:
         data = self._opening
         self._opening = b""
-        subscription.on_news = self._pass_on
+        subscription.ear = self
         while True:
             if data:
                 await self._write(send, {"type": "http.response.body", "body": data, "more_body": True})
@@ -204,13 +221,13 @@ class EventStream:
             before.cut = "closed"
             return before, b""
         subscription.on_cut = self._free
-        subscription.on_news = self._pass_on
+        subscription.ear = self
         self._subscription = subscription
         if self._ended or self._is_gone:
             subscription.close(self._ended or "closed")
         return subscription, data
 
-    def _pass_on(self, word: Entry | None) -> bool:
+    def pass_on(self, word: Entry | None) -> bool:
         """Nearly always news can be sent at once, without waking the task that waits for them. No stream ends
         with a word."""
         line, subscription = self._line, self._subscription
@@ -218,6 +235,22 @@ class EventStream:
             return False
         line.write(self._feed.frames([word] if word is not None else subscription.take()))
         return word is not None or not self._feed.has_ended
+
+    def lane(self, growth: Growth) -> Tell | None:
+        around = self._feed.growth(growth) if isinstance(self._feed, PlainFeed) else None
+        if self._line is None or around is None:
+            return None
+        before, between, behind = around
+        is_clear, write = self._line.is_clear, self._line.write
+
+        def tell(offset: int, text: str) -> bool:
+            frame = b"%b%d%b%b%b" % (before, offset, between, encode_json(text), behind)
+            if len(frame) > EVENT_LIMIT or not is_clear():
+                return False
+            write(frame)
+            return True
+
+        return tell
 
     def _hung_up(self) -> None:
         self._is_gone = True
@@ -243,7 +276,7 @@ class EventStream:
     def _close(self) -> None:
         cut = self._why_cut()
         if self._subscription is not None:
-            self._subscription.on_cut = self._subscription.on_news = None
+            self._subscription.on_cut = self._subscription.ear = None
             self._subscription.close()
         self._feed.close()
         self._readers.dismiss(self, cut)

@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Callable
 
 import msgspec
 
+from roomful.domain.arguments import Growth
 from roomful.domain.errors import Unavailable
 from roomful.domain.events import (
     WORDS,
@@ -24,7 +25,7 @@ from roomful.spaces.announcer import space_channel
 from roomful.spaces.run_news import run_event
 from roomful.web.desk import Desk
 from roomful.web.feeds.following import TRIES, Following
-from roomful.web.sse import frame_of
+from roomful.web.sse import frame_of, growth_of
 
 _REPLAYED = 200
 _decode = msgspec.json.Decoder(Message).decode
@@ -91,6 +92,9 @@ class PostFeed:
                 if not is_word:
                     self._note(announcement)
         return b"".join(frames)
+
+    def growth(self, growth: Growth) -> tuple[bytes, bytes, bytes] | None:
+        return growth_of(growth, self._epoch, self._who.form) if growth.run_id in self._runs else None
 
     def close(self) -> None:
         pass

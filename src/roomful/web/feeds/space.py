@@ -1,5 +1,6 @@
 """One space: a snapshot or what was missed, then everything that happens there."""
 
+from roomful.domain.arguments import Growth
 from roomful.domain.errors import Unavailable
 from roomful.domain.events import MemberLeft
 from roomful.domain.ports import Entry, Subscription
@@ -8,7 +9,7 @@ from roomful.domain.wire import frame, one_frame
 from roomful.spaces.announcer import space_channel
 from roomful.web.desk import Desk
 from roomful.web.feeds.following import TRIES, Following, ends_skipped
-from roomful.web.sse import SharedFrames, frame_of
+from roomful.web.sse import SharedFrames, frame_of, growth_of
 
 
 class SpaceFeed:
@@ -40,6 +41,9 @@ class SpaceFeed:
             return b""
         shared = self._shared.of(entries) if self._shared is not None else None
         return shared if shared is not None else b"".join(self._own(entries))
+
+    def growth(self, growth: Growth) -> tuple[bytes, bytes, bytes] | None:
+        return growth_of(growth, self._epoch, self._who.form)
 
     def close(self) -> None:
         pass
