@@ -83,6 +83,22 @@ BUGS = (
         "bus/test_memory.py::test_unknown_and_trimmed_positions_are_refused",
     ),
     Bug(
+        "words that went straight to a reader are not there for the next one",
+        "P-04",
+        "bus/lane.py",
+        "        channel.keep(announcement, FRAME_BYTES + len(text))\n",
+        "        channel.head += 1\n",
+        "web/test_straight.py::test_who_comes_later_has_the_same_as_who_was_there",
+    ),
+    Bug(
+        "words go straight to one reader although another one came",
+        "P-04",
+        "bus/lane.py",
+        "            or len(channel.readers) != self._readers\n",
+        "",
+        "bus/test_lane.py",
+    ),
+    Bug(
         "a revoked token keeps its streams",
         "P-05",
         "web/readers.py",
@@ -305,6 +321,14 @@ BUGS = (
         "return announcement.audience is None or announcement.audience == self.viewer",
         "return True",
         "http/test_routing_tables.py::test_a_part_for_one_member_reaches_nobody_else",
+    ),
+    Bug(
+        "what is for one member goes straight to another",
+        "C-16",
+        "spaces/voice.py",
+        "if len(space_ids) != 1 or audience is not None or self._is_abandoned:",
+        "if len(space_ids) != 1 or self._is_abandoned:",
+        "web/test_straight.py::test_what_one_member_alone_may_see_has_no_straight_way",
     ),
     Bug(
         "a call is shown in a space that its agent is not in",

@@ -99,6 +99,7 @@ def test_who_wants_whole_arguments_has_no_straight_way(tmp_path: Path, straight:
     assert straight == []
 
 
+@pytest.mark.requirement("C-16")
 def test_what_one_member_alone_may_see_has_no_straight_way(tmp_path: Path, straight: list[str]) -> None:
     args = {"targetEntityId": "ada", "title": TITLE}
     answers = [Answer(call("card", args, size=7)), Answer(text("So."))]
