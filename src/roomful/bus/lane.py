@@ -57,10 +57,10 @@ class MemoryLane:
 
 def straight_to(channel: Channel, growth: Growth) -> MemoryLane | None:
     """The lane to who would hear of it, if there is just one."""
-    branches = channel.branches_of.get(growth.run_id) or {}
-    readers = [*channel.readers, *(reader for branch in branches for reader in branch.readers)]
-    if len(readers) != 1 or len(branches) > 1 or channel.relays:
+    branches = channel.branches_of.get(growth.run_id, ())
+    if len(channel.readers) + len(branches) != 1 or channel.relays:
         return None
-    [reader] = readers
-    tell = reader.ear.lane(growth) if reader.ear is not None else None
-    return MemoryLane(channel, reader, growth.run_id, tell) if tell is not None else None
+    readers = [*channel.readers, *(reader for branch in branches for reader in branch.readers)]
+    ear = readers[0].ear if readers else None
+    tell = ear.lane(growth) if ear is not None else None
+    return MemoryLane(channel, readers[0], growth.run_id, tell) if tell is not None else None
