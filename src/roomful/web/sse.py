@@ -237,11 +237,13 @@ class EventStream:
         return word is not None or not self._feed.has_ended
 
     def lane(self, growth: Growth) -> Tell | None:
-        around = self._feed.growth(growth) if isinstance(self._feed, PlainFeed) else None
-        if self._line is None or around is None:
+        if self._line is None or not self._line.is_clear() or not isinstance(self._feed, PlainFeed):
+            return None
+        is_clear, write = self._line.is_clear, self._line.write
+        around = self._feed.growth(growth)
+        if around is None:
             return None
         before, between, behind = around
-        is_clear, write = self._line.is_clear, self._line.write
 
         def tell(offset: int, text: str) -> bool:
             frame = b"%b%d%b%b%b" % (before, offset, between, encode_json(text), behind)
