@@ -12,6 +12,7 @@ from tests.budget.counted import CARD
 from tests.servers.fake_openai import Answer, FakeOpenAI, call, text
 from tests.servers.inhouse import InHouse
 from tests.servers.roomful import Event, Listener, fold, openai
+from tests.servers.watched import wait_until
 
 TITLE = "".join(f"word {number}, " for number in range(140))
 ARGS = {
@@ -102,13 +103,23 @@ def test_who_wants_whole_arguments_has_no_straight_way(tmp_path: Path, straight:
 @pytest.mark.requirement("C-16")
 def test_what_one_member_alone_may_see_has_no_straight_way(tmp_path: Path, straight: list[str]) -> None:
     args = {"targetEntityId": "ada", "title": TITLE}
-    answers = [Answer(call("card", args, size=7)), Answer(text("So."))]
+    answers = [Answer(call("card", args, size=7), held=True), Answer(text("So."))]
     with FakeOpenAI(answers) as model, InHouse(tmp_path) as house:
         ada, bob = house.person("ada"), house.person("bob")
         agent = house.agent("helper", openai(model.base_url), CARD)
         space_id = house.space("room", "ada", "bob", agent)
+
+        def written() -> int:
+            parts = ada.messages(space_id)[-1]["parts"]
+            return len(parts[0].get("args", {}).get("title", "")) if parts else 0
+
         with bob.listen(space_id, args="ops") as stream:
             ada.say(space_id, "go")
+            model.release(times=10)
+            for characters in range(7, 7 * 40, 7):
+                model.release()
+                wait_until(lambda characters=characters: written() >= characters)
+            model.release(times=200)
             stream.wait_for("run.completed")
         with ada.listen(space_id) as owner:
             owner.wait_for("snapshot")
