@@ -311,15 +311,18 @@ class MemorySubscription:
             return False
         try:
             is_told = self.ear is not None and self.ear.pass_on(word)
-        except Exception:  # an outermost seam: what is wrong with one reader is not the others' trouble
-            log.exception("a reader could not be told what came")
-            self.close("slow")
+        except Exception as error:  # noqa: BLE001 - an outermost seam: one reader is not the others' trouble
+            self.give_up(error)
             return True
         if is_told:
             self.until = waiter.get_loop().time() + self.seconds
         elif word is None and not waiter.done():
             waiter.set_result(True)
         return is_told
+
+    def give_up(self, error: Exception) -> None:
+        log.error("a reader could not be told what came", exc_info=error)
+        self.close("slow")
 
     def close(self, reason: CutReason = "closed") -> None:
         self.log.leave(self)

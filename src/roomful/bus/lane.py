@@ -1,14 +1,11 @@
 """A straight way to the one reader of a channel, for words that are by far the most of what is said."""
 
 import asyncio
-import logging
 
 from roomful.bus.channel import FRAME_BYTES, Channel, MemorySubscription
 from roomful.domain.arguments import Growth
 from roomful.domain.events import Announcement
 from roomful.domain.ports import Tell
-
-log = logging.getLogger("roomful.bus")
 
 
 class MemoryLane:
@@ -44,9 +41,8 @@ class MemoryLane:
         try:
             if not self._tell(channel.head + 1, text):
                 return False
-        except Exception:  # an outermost seam: what is wrong with one reader is not the others' trouble
-            log.exception("a reader could not be told what came")
-            reader.close("slow")
+        except Exception as error:  # noqa: BLE001 - an outermost seam, as where other news are told
+            reader.give_up(error)
             return False
         channel.keep(announcement, FRAME_BYTES + len(text))
         channel.shown, channel.shown_volume = channel.head, channel.volume

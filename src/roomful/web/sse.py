@@ -246,10 +246,10 @@ class EventStream:
         before, between, behind = around
 
         def tell(offset: int, text: str) -> bool:
-            frame = b"%b%d%b%b%b" % (before, offset, between, encode_json(text), behind)
-            if len(frame) > EVENT_LIMIT or not is_clear():
+            data = b"%b%d%b%b%b" % (before, offset, between, encode_json(text), behind)
+            if len(data) > EVENT_LIMIT or not is_clear():
                 return False
-            write(frame)
+            write(data)
             return True
 
         return tell
